@@ -1,6 +1,14 @@
+"""Wiring that needs every app loaded."""
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class ConsoleConfig(AppConfig):
     name = "console"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from console import privileges  # noqa: PLC0415  # needs the models
+
+        post_migrate.connect(privileges.prepare_database, sender=self)

@@ -218,9 +218,8 @@ class Run(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["-updated_at", "-id"], name="runs_run_recent"),
-            models.Index(fields=["workflow", "-updated_at", "-id"], name="runs_run_workflow_recent"),
-            models.Index(fields=["status", "-updated_at", "-id"], name="runs_run_status_recent"),
+            models.Index(fields=["workflow", "-id"], name="runs_run_of_workflow"),
+            models.Index(fields=["status", "-id"], name="runs_run_in_status"),
         ]
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(key__regex=r"^[A-Za-z0-9._-]{1,64}$"), name="runs_run_key_form"),
@@ -271,7 +270,7 @@ class Command(models.Model):
     """What became of one id of one principal on one run: the request's hash and the recorded answer."""
 
     pk = models.CompositePrimaryKey("run_id", "principal", "command_id")
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, db_index=False, related_name="commands")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, db_constraint=False, db_index=False, related_name="commands")
     principal = models.CharField(max_length=170)
     command_id = models.CharField(max_length=200)
     name = models.CharField(max_length=100)

@@ -1,0 +1,3 @@
+"""What the application's role may do to each table of this app."""
+
+PRIVILEGES: dict[str, str] = {}

@@ -1,0 +1,14 @@
+DROP TRIGGER runs_installation_guard ON runs_installation;
+DROP TRIGGER runs_escalation_guard ON runs_escalation;
+DROP TRIGGER runs_command_guard ON runs_command;
+DROP TRIGGER runs_conflict_guard ON runs_conflict;
+DROP TRIGGER runs_request_frozen ON runs_request;
+DROP TRIGGER runs_authority_change_frozen ON runs_authoritychange;
+DROP TRIGGER runs_policy_version_frozen ON runs_policyversion;
+DROP TRIGGER runs_workflow_revision_frozen ON runs_workflowrevision;
+DROP FUNCTION runs_installation_guard();
+DROP FUNCTION runs_escalation_guard();
+DROP FUNCTION runs_command_guard();
+DROP FUNCTION runs_command_steps();
+DROP FUNCTION runs_conflict_guard();
+DROP FUNCTION runs_frozen();
