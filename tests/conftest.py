@@ -1,0 +1,58 @@
+"""What every test may use: the session's services, and connections to its database in both roles."""
+
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.db import connection
+
+from tests import services
+from tests.services import Services
+
+_SERVICES = pytest.StashKey[Services]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the services, unless this is a parallel worker of a session that has them."""
+    if not hasattr(session.config, "workerinput"):
+        running = Services()
+        running.start()
+        session.config.stash[_SERVICES] = running
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the services; this is called after an interrupt as well."""
+    if running := config.stash.get(_SERVICES, None):
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def owner_dsn(django_db_setup: None) -> str:
+    """The address of the test database, as its owner."""
+    return _dsn("DATABASE_OWNER_URL")
+
+
+@pytest.fixture(scope="session")
+def app_dsn(django_db_setup: None) -> str:
+    """The address of the test database, as the application."""
+    return _dsn("DATABASE_URL")
+
+
+@pytest.fixture
+def app_connection(app_dsn: str) -> Iterator[psycopg.Connection]:
+    """A plain connection as the application's role; sees committed rows only."""
+    with psycopg.connect(app_dsn, autocommit=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def process_environment(owner_dsn: str, app_dsn: str) -> dict[str, str]:
+    """The environment for a real process of ours on the test database, in the application's role."""
+    addresses = {"DATABASE_URL": app_dsn, "DATABASE_OWNER_URL": owner_dsn}
+    return os.environ | services.environment() | addresses | {"DJANGO_SETTINGS_MODULE": "console.settings"}
+
+
+def _dsn(setting: str) -> str:
+    base, query = os.environ[setting].split("?")
+    return f"{base.rpartition('/')[0]}/{connection.settings_dict['NAME']}?{query}"

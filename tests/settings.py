@@ -1,0 +1,19 @@
+"""Settings of the test suite: the console's own, on the session's throwaway services, as the database's owner."""
+
+import os
+
+from tests.services import environment
+
+os.environ.update(environment())
+
+from console.settings import *  # noqa: F403 - they read the environment announced above
+from console.settings import DATABASES, OWNER_DATABASE
+
+# Tests make and flush databases, which the application's role cannot.
+DATABASES["default"] = OWNER_DATABASE | {
+    "OPTIONS": DATABASES["default"]["OPTIONS"],
+    "CONN_MAX_AGE": 0,
+}
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
