@@ -21,6 +21,9 @@ JSON = Any
 #: Names that a field may not have, because changes are told by name beside them.
 RESERVED_NAMES = frozenset({"status", "active_snapshot", "revision"})
 
+#: A counter starts no higher, so that no number of increments leads beyond the numbers of JSON.
+MAX_COUNT = 10**15
+
 
 def _refuse_reference(uri: str) -> JSON:
     raise ValueError(f"schemas may not refer to {uri}")
@@ -67,7 +70,7 @@ class Field:
     def value_schema(self) -> Mapping[str, JSON]:
         match self.kind:
             case FieldKind.COUNTER:
-                return {"type": "integer", "minimum": 0}
+                return {"type": "integer", "minimum": 0, "maximum": MAX_COUNT}
             case FieldKind.SET:
                 return {"type": "array", "items": self.schema, "uniqueItems": True}
             case FieldKind.LOG:
@@ -122,19 +125,20 @@ class Command:
 
     def param_of(self, field_name: str) -> str | None:
         """The parameter that gives the new value of a field, where there is one."""
-        for op in self.effects:
-            if op.field == field_name and isinstance(op.value, str) and op.value[1:-1] in self.params:
-                return op.value[1:-1]
-        return None
+        return next((self._named_by(op.value) for op in self.effects if op.field == field_name), None)
 
     def ops(self, params: Mapping[str, JSON]) -> tuple[Op, ...]:
         """The operations with their placeholders filled in from `params`."""
         return tuple(Op(op.field, op.verb, self._fill(op.value, params)) for op in self.effects)
 
     def _fill(self, value: JSON, params: Mapping[str, JSON]) -> JSON:
-        if isinstance(value, str) and value.startswith("{") and value[1:-1] in self.params:
-            return params[value[1:-1]]
-        return value
+        name = self._named_by(value)
+        return value if name is None else params[name]
+
+    def _named_by(self, value: JSON) -> str | None:
+        """The parameter that a placeholder such as `{amount}` names."""
+        is_placeholder = isinstance(value, str) and value.startswith("{") and value.endswith("}")
+        return value[1:-1] if is_placeholder and value[1:-1] in self.params else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,12 @@ class InvalidParams(InputError):
     code = "invalid-params"
 
 
+class DefinitionInvalid(InputError):
+    """The workflow definition is not acceptable."""
+
+    code = "invalid-params"
+
+
 class SecretInBody(InputError):
     """A value has the shape of a secret. Secrets are never stored: refer to them by name instead."""
 

@@ -1,4 +1,4 @@
-"""Reading TOML tables key by key: every key is handed out once, with its type checked, and what is left over is a fault.
+"""Reading TOML tables key by key: each is handed out once, with its type checked; what is left over is a fault.
 
 Pure. A reader goes on after a fault with a neutral value, so that one reading names every fault.
 """
@@ -19,17 +19,23 @@ Choice = TypeVar("Choice", bound=StrEnum)
 #: The largest whole number that every JSON reader keeps.
 MAX_INTEGER = 2**53 - 1
 
+NO_JSON = "JSON has no dates, no infinity, no NUL and no number beyond 2^53-1."
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TYPE_NAMES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
 
 
 class Table:
-    """One table of the document while it is read."""
+    """One table of the document while it is read.
 
-    def __init__(self, content: Mapping[str, JSON], place: str, findings: Findings) -> None:
+    Made of None it stands for a table that is absent or no table, which was said already: nothing is
+    then missing in it.
+    """
+
+    def __init__(self, content: Mapping[str, JSON] | None, place: str, findings: Findings) -> None:
         self.place = place
         self.findings = findings
-        self._left = dict(content)
+        self._is_absent = content is None
+        self._left = dict(content or {})
 
     def at(self, key: str) -> str:
         """The place of a key, as a person would write it."""
@@ -39,40 +45,42 @@ class Table:
     def refuse(self, key: str, code: FaultCode, words: str) -> None:
         self.findings.refuse(self.at(key), code, words)
 
-    def __contains__(self, key: str) -> bool:
+    def missing(self, key: str) -> None:
+        if not self._is_absent:
+            self.refuse(key, FaultCode.MISSING_KEY, f"`{key}` must be given.")
+
+    def has(self, key: str) -> bool:
         """Whether the key is there and nobody took it yet."""
         return key in self._left
 
+    def names(self) -> list[str]:
+        """The keys that nobody took yet."""
+        return list(self._left)
+
     def close(self) -> None:
-        """Name every key that nobody asked for."""
+        """Name every key that nobody took."""
         for key in self._left:
             self.refuse(key, FaultCode.UNKNOWN_KEY, "No such key has a meaning here.")
-
-    def missing(self, key: str) -> None:
-        self.refuse(key, FaultCode.MISSING_KEY, f"`{key}` must be given.")
 
     # ---- one value -----------------------------------------------------------------------------------------
 
     def text(self, key: str, form: Form = TEXT, default: str | None = None) -> str:
         """A text of this form. Without a default it must be there; the neutral value is empty."""
         value = self._take(key, str, required=default is None)
-        if value is None:
-            return default or ""
-        if not form.fits(value):
+        if value is not None and not form.fits(value):
             self.refuse(key, FaultCode.BAD_FORM, f"Write {form.words}.")
-            return default or ""
-        return str(value)
-
-    def optional_text(self, key: str, form: Form) -> str | None:
-        return self.text(key, form, default="") or None
+            value = None
+        return (default or "") if value is None else str(value)
 
     def integer(self, key: str, at_least: int, default: int | None = None) -> int:
+        """A whole number. Without a default it must be there; the neutral value is the least."""
         value = self._take(key, int, required=default is None)
         if value is not None and value < at_least:
             self.refuse(key, FaultCode.TOO_SMALL, f"At least {at_least} is needed.")
-        return (default or at_least) if value is None else max(value, at_least)
+        return (default or at_least) if value is None else max(int(value), at_least)
 
     def flag(self, key: str) -> bool:
+        """True or false; false where there is nothing."""
         return bool(self._take(key, bool, required=False))
 
     def duration(self, key: str, default: str | None = None) -> int:
@@ -80,29 +88,26 @@ class Table:
         return seconds_of(self.text(key, DURATION, default) or "1s")
 
     def word(self, key: str, among: tuple[str, ...], default: str | None = None) -> str:
-        """One of these words; the neutral value is the first."""
+        """One of these words. Without a default it must be there; the neutral value is the first."""
         value = self._take(key, str, required=default is None)
         if value is not None and value not in among:
             self.refuse(key, FaultCode.NOT_AMONG, f"“{value}” is none of {', '.join(among)}.")
-        return value if value in among else default or among[0]
+        return str(value) if value in among else default or among[0]
 
     def choice(self, key: str, of: type[Choice], default: Choice | None = None) -> Choice:
-        """One member of an enumeration; the neutral value is its first."""
+        """One member of an enumeration. Without a default it must be there; the neutral value is the first."""
         return of(self.word(key, tuple(member.value for member in of), default))
 
     def value(self, key: str) -> JSON:
-        """Any JSON value, or None where there is none or it is not JSON."""
+        """Any JSON value; None where there is none."""
         value = self._left.pop(key, None)
-        if value is not None and not _is_json(value):
-            self.refuse(key, FaultCode.NOT_JSON, "JSON has no dates, no infinity, no NUL and no number beyond 2^53-1.")
-            return None
-        return value
+        return self._checked(value, self.at(key))
 
     # ---- several values ------------------------------------------------------------------------------------
 
     def texts(self, key: str, form: Form = TEXT, *, at_least: int = 0, required: bool = False) -> tuple[str, ...]:
         """A list of different texts of this form."""
-        listed = self.list(key, at_least=at_least, required=required)
+        listed = self._listed(key, at_least, required=required)
         for index, item in enumerate(listed):
             place = f"{self.at(key)}[{index}]"
             if not isinstance(item, str):
@@ -113,50 +118,33 @@ class Table:
                 self.findings.refuse(place, FaultCode.DUPLICATE, f"“{item}” is already in the list.")
         return tuple(dict.fromkeys(item for item in listed if isinstance(item, str) and form.fits(item)))
 
-    def list(self, key: str, *, at_least: int = 0, required: bool = False) -> list[JSON]:
-        """A list of JSON values."""
-        listed = self._take(key, list, required=required)
-        if listed is not None and len(listed) < at_least:
-            self.refuse(key, FaultCode.EMPTY, f"At least {at_least} is needed.")
-        return listed or []
+    def values(self, key: str) -> tuple[JSON, ...]:
+        """A list of JSON values, at least one."""
+        listed = self._listed(key, at_least=1, required=False)
+        return tuple(self._checked(item, f"{self.at(key)}[{index}]") for index, item in enumerate(listed))
 
-    def choices(
-        self, key: str, of: type[Choice], code: FaultCode, default: frozenset[Choice]
-    ) -> frozenset[Choice]:
-        """Different members of an enumeration, at least one; `code` names an unknown one."""
-        if key not in self:
-            return default
-        words = {member.value: member for member in of}
-        named = self.texts(key, at_least=1)
-        for word in named:
-            if word not in words:
-                self.refuse(key, code, f"“{word}” is none of {', '.join(words)}.")
-        return frozenset(words[word] for word in named if word in words)
+    def rows(self, key: str) -> Iterator["Table"]:
+        """Every table of the list under this key."""
+        for index, item in enumerate(self._listed(key, at_least=0, required=False)):
+            place = f"{self.at(key)}[{index}]"
+            if not isinstance(item, dict):
+                self.findings.refuse(place, FaultCode.WRONG_TYPE, "This must be a table.")
+            yield Table(item if isinstance(item, dict) else None, place, self.findings)
 
     # ---- tables below --------------------------------------------------------------------------------------
 
     def table(self, key: str, *, required: bool = False) -> "Table":
-        """The table under this key; an empty one where there is none."""
-        return Table(self._take(key, dict, required=required) or {}, self.at(key), self.findings)
+        """The table under this key."""
+        return Table(self._take(key, dict, required=required), self.at(key), self.findings)
 
     def tables(self, form: Form) -> Iterator[tuple[str, "Table"]]:
-        """Every key of this table with the table under it. Takes all keys."""
-        for name in list(self._left):
+        """Every key, whose name must have this form, with the table under it."""
+        for name in self.names():
             if not form.fits(name):
-                self.refuse(name, FaultCode.BAD_FORM, f"A name is {form.words}.")
+                self.refuse(name, FaultCode.BAD_FORM, f"Write {form.words}.")
             yield name, self.table(name)
 
-    def rows(self, key: str) -> Iterator["Table"]:
-        """Every table of the list under this key; an empty one in place of what is no table."""
-        for index, item in enumerate(self.list(key)):
-            place = f"{self.at(key)}[{index}]"
-            if not isinstance(item, dict):
-                self.findings.refuse(place, FaultCode.WRONG_TYPE, "This must be a table.")
-            yield Table(item if isinstance(item, dict) else {}, place, self.findings)
-
-    def keys(self) -> list[str]:
-        """The keys that nobody took yet."""
-        return list(self._left)
+    # ---- how a value is taken ------------------------------------------------------------------------------
 
     def _take(self, key: str, kind: type, *, required: bool) -> JSON:
         if key not in self._left:
@@ -169,11 +157,21 @@ class Table:
             return None
         return value
 
+    def _listed(self, key: str, at_least: int, *, required: bool) -> list[JSON]:
+        listed = self._take(key, list, required=required)
+        if listed is not None and len(listed) < at_least:
+            self.refuse(key, FaultCode.EMPTY, f"At least {at_least} is needed.")
+        return listed or []
+
+    def _checked(self, value: JSON, place: str) -> JSON:
+        if value is None or _is_json(value):
+            return value
+        self.findings.refuse(place, FaultCode.NOT_JSON, NO_JSON)
+        return None
+
 
 def _is_json(value: JSON) -> bool:
     match value:
-        case bool():
-            return True
         case str():
             return "\0" not in value
         case int():
@@ -181,8 +179,7 @@ def _is_json(value: JSON) -> bool:
         case float():
             return math.isfinite(value)
         case list():
-            return all(_is_json(item) for item in value)
+            return all(map(_is_json, value))
         case dict():
-            return all(_is_json(item) for item in value.values())
-        case _:
-            return False
+            return all(map(_is_json, [*value.keys(), *value.values()]))
+    return False
