@@ -1,6 +1,6 @@
 """Wiring that needs every app loaded."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 
 
@@ -11,4 +11,4 @@ class ConsoleConfig(AppConfig):
     def ready(self) -> None:
         from console import privileges  # noqa: PLC0415  # needs the models
 
-        post_migrate.connect(privileges.prepare_database, sender=self)
+        post_migrate.connect(privileges.prepare_database, sender=apps.get_app_config("runs"))

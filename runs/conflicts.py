@@ -6,7 +6,7 @@ revision, and nothing else. Budgets are arithmetic at the end of this module.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -21,9 +21,6 @@ JSON = Any
 
 #: A base further back than this is not reconstructed: read again.
 MAX_VERSIONS_BACK = 500
-
-#: An episode of conflicts ends when this long passes without one.
-EPISODE_ENDS_AFTER = timedelta(hours=24)
 
 
 def state_at_base(current: RunState, between: Sequence[Between]) -> RunState:
@@ -233,21 +230,23 @@ def _holds(item: Held, op: Op) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """The budget of an intent after one more conflict."""
+class Allowance:
+    """What is left of the budget of an intent."""
 
     attempts: int
     attempts_left: int
     seconds_left: int
-    first_at: datetime
-    exhausted: bool
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self.attempts_left == 0 or self.seconds_left == 0
 
 
-def count_conflict(budget: Budget, episode: Episode, now: datetime) -> Counted:
-    """Count one more conflict. It exhausts the budget when none is left or when it comes too late after the first."""
-    over = episode.last_at is None or now - episode.last_at >= EPISODE_ENDS_AFTER
-    attempts = 1 if over else episode.counted + 1
-    first_at = now if over or episode.first_at is None else episode.first_at
-    seconds_left = max(0, budget.elapsed_seconds - int((now - first_at).total_seconds()))
-    attempts_left = max(0, budget.attempts - attempts)
-    return Counted(attempts, attempts_left, seconds_left, first_at, attempts_left == 0 or seconds_left == 0)
+def allowance(budget: Budget, episode: Episode, now: datetime) -> Allowance:
+    """What `episode` leaves of `budget` at `now`: nothing after the last attempt, or too late after the first."""
+    since_first = int((now - episode.first_at).total_seconds()) if episode.first_at and episode.counted else 0
+    return Allowance(
+        attempts=episode.counted,
+        attempts_left=max(0, budget.attempts - episode.counted),
+        seconds_left=max(0, budget.elapsed_seconds - since_first),
+    )

@@ -11,7 +11,7 @@ from runs.definitions import Command, Workflow, schema_faults
 from runs.digest import canonical
 from runs.errors import Fault, FieldsTooLarge, InvalidParams, InvalidTransition
 from runs.fields import Change, apply_op, join, same
-from runs.states import LEGAL_STEPS, RunStatus
+from runs.states import ENDS, LEGAL_STEPS, RunStatus
 from runs.values import ConsentNote, RunState, Step, UnderReview
 
 JSON = Any
@@ -125,6 +125,8 @@ def consent_after(review: UnderReview, step: Step, actor: str, version: int) -> 
     the value that was frozen; commits are judged one by one, so a changed fact voids at once.
     """
     touched = sorted(step.changes)
+    if step.state.status in ENDS:
+        return ConsentNote(False, f"void: the run was {step.state.status} by {actor} at v{version}")
     broken = touched if review.contract == "exact" else [name for name in touched if name in review.facts]
     names = ", ".join(f"`{name}`" for name in broken or touched)
     if broken:

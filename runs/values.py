@@ -12,8 +12,13 @@ from runs.states import Disposition, Role, RunStatus
 
 JSON = Any  # what a strict JSON document may hold: None, bool, int, float, str, list, dict
 
-#: The intent under which the writes of a principal are counted when a command names none.
-UNKNOWN_BASE = 0  # the expected version when the tag is of another ledger epoch
+#: The expected version of a command whose tag is of another ledger epoch: it compares with nothing.
+UNKNOWN_BASE = 0
+
+
+def version_tag(ledger_epoch: int, version: int) -> str:
+    """The strong entity tag of a version. Opaque to clients; of an older ledger epoch it matches nothing."""
+    return f'"{ledger_epoch}.{version}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +215,6 @@ class Episode:
 
     counted: int = 0
     first_at: datetime | None = None
-    last_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
