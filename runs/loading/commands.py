@@ -61,7 +61,7 @@ def _read_command(name: str, table: Table, fields: Fields, slug: str) -> Command
 
 
 def _read_params(table: Table, fields: Fields, uri: str) -> dict[str, _Param]:
-    return {name: _read_param(below, fields, f"{uri}:{name}") for name, below in table.tables(forms.FIELD_NAME)}
+    return {name: _read_param(below, fields, f"{uri}:{name}") for name, below in table.tables(forms.NAME)}
 
 
 def _read_param(table: Table, fields: Fields, uri: str) -> _Param:

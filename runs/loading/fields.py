@@ -21,7 +21,7 @@ _SCHEMA_KEY = {FieldKind.EXCLUSIVE: "schema", FieldKind.SET: "item", FieldKind.L
 
 def read_fields(table: Table, slug: str) -> dict[str, Field]:
     """Every declared field, by name; one with faults is there too, so that its name is known."""
-    return {name: _read_field(name, below, slug) for name, below in table.tables(forms.FIELD_NAME)}
+    return {name: _read_field(name, below, slug) for name, below in table.tables(forms.NAME)}
 
 
 def _read_field(name: str, table: Table, slug: str) -> Field:

@@ -28,10 +28,11 @@ def _line(longest: int) -> Form:
     )
 
 
-NAME = _pattern(r"[a-z][a-z0-9-]*", "a lower-case letter, then letters, digits and hyphens, at most 64", 64)
-FIELD_NAME = _pattern(r"[a-z][a-z0-9_]*", "a lower-case letter, then letters, digits and underscores, at most 64", 64)
-MEMBER = _pattern(r"[A-Za-z][A-Za-z0-9_]*", "a letter, then letters, digits and underscores, at most 64", 64)
-SCOPE = _pattern(r"[a-z][a-z0-9-]*:[a-z][a-z0-9-]*", "two names joined by a colon, such as `refund:pay`", 100)
+NAME = _pattern(
+    r"[a-z][a-z0-9_-]*", "a lower-case letter, then letters, digits, hyphens and underscores, at most 64", 64
+)
+MEMBER = _pattern(r"[A-Za-z_][A-Za-z0-9_-]*", "a letter, then letters, digits, hyphens and underscores, at most 64", 64)
+SCOPE = _pattern(r"[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)+", "names joined by colons, such as `refund:pay`", 100)
 GROUP = _pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*", "letters, digits, dots, hyphens and underscores, at most 100", 100)
 MEDIA_TYPE = _pattern(r"[a-z]+/[a-z0-9][a-z0-9.+-]*", "a media type such as `text/markdown`", 100)
 AMOUNT = _pattern(r"[0-9]+(\.[0-9]+)?", "a decimal number in quotes, such as `500.00`", 30)

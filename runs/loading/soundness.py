@@ -60,9 +60,11 @@ def _check_steps(workflow: Workflow, findings: Findings) -> None:
     """Commands start the work and actions freeze; every other step has another owner."""
     for command in workflow.commands.values():
         place = f"commands.{command.name}.status"
-        if command.status not in (None, RunStatus.WORKING):
+        if command.status is None or findings.touches(place):
+            continue
+        if command.status is not RunStatus.WORKING:
             findings.refuse(place, FaultCode.ILLEGAL_STEP, f"No command of a workflow makes a run {command.status}.")
-        elif command.status and (wrong := _named(command.allowed_in - OPEN_FOR_WORK)):
+        elif wrong := _named(command.allowed_in - OPEN_FOR_WORK):
             words = f"No command of a workflow moves a run from {wrong} to {command.status}."
             findings.refuse(place, FaultCode.ILLEGAL_STEP, words)
     for action in workflow.actions.values():

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from runs.digest import LARGEST_INTEGER
 from runs.loading.faults import FaultCode, Findings
 from runs.loading.forms import DURATION, TEXT, Form, seconds_of
 
 JSON = Any
 Choice = TypeVar("Choice", bound=StrEnum)
-
-#: The largest whole number that every JSON reader keeps.
-MAX_INTEGER = 2**53 - 1
 
 NO_JSON = "JSON has no dates, no infinity, no NUL and no number beyond 2^53-1."
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -175,7 +173,7 @@ def _is_json(value: JSON) -> bool:
         case str():
             return "\0" not in value
         case int():
-            return abs(value) <= MAX_INTEGER
+            return abs(value) <= LARGEST_INTEGER
         case float():
             return math.isfinite(value)
         case list():
