@@ -6,54 +6,86 @@ listed: every false alarm stops somebody's work.
 """
 
 import re
+from dataclasses import dataclass
 
-_END_OF_TOKEN = "(?![A-Za-z0-9_-])"
+_START = "(?<![A-Za-z0-9])"
+_END = "(?![A-Za-z0-9_-])"
 
 
-def _token(prefix: str, rest: str) -> str:
-    """The pattern of a token that starts with `prefix` where no word is under way.
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A kind of secret: literals of which each instance contains one, and the pattern that decides.
 
-    The look-behind comes after the prefix on purpose: `re` searches an alternation several times faster when each
-    branch begins with a literal.
+    Looking for a literal is some twenty times cheaper than a pattern, and almost no text contains one.
     """
-    return f"{prefix}(?<![A-Za-z0-9]{prefix}){rest}"
+
+    name: str
+    literals: tuple[str, ...]
+    pattern: str
 
 
-_PATTERNS = {
-    "private key": r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY",
-    "AWS access key": _token("A[KS]IA", "[A-Z2-7]{16}" + _END_OF_TOKEN),
-    "AWS secret key": r"[Ss](?:ECRET_ACCESS_KEY|ecret_access_key|ecretAccessKey)[\"']?\s{0,9}[:=]\s{0,9}[\"']?[A-Za-z0-9/+]{40}",
-    "Azure storage key": r"AccountKey=[A-Za-z0-9/+]{40}",
-    "GitHub token": _token("gh[pousr]_", "[A-Za-z0-9]{36}"),
-    "GitHub fine-grained token": _token("github_pat_", "[A-Za-z0-9_]{60}"),
-    "GitLab token": _token("glpat-", "[A-Za-z0-9_-]{20}"),
-    "Slack token": _token("xox[abeoprs]-", "[A-Za-z0-9-]{10}"),
-    "Slack app token": _token("xapp-", "[0-9]-[A-Za-z0-9-]{10}"),
-    "Slack webhook address": r"hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{20}",
-    "Stripe key": _token("[sr]k_", "(?:live|test)_[A-Za-z0-9]{16}"),
-    "webhook signing secret": _token("whsec_", "[A-Za-z0-9/+]{24}"),
-    "Google API key": _token("AIza", "[A-Za-z0-9_-]{35}" + _END_OF_TOKEN),
-    "Google client secret": _token("GOCSPX-", "[A-Za-z0-9_-]{20}"),
-    "Google access token": _token(r"ya29\.", "[A-Za-z0-9_-]{20}"),
-    "model provider key": _token("sk-", "(?:(?:ant|or|proj|svcacct)-[A-Za-z0-9_-]{20}|[A-Za-z0-9]{40})"),
-    "npm token": _token("npm_", "[A-Za-z0-9]{36}"),
-    "PyPI token": _token("pypi-", "AgE[A-Za-z0-9_-]{20}"),
-    "Clearance token": _token("clr_", "[A-Za-z0-9_-]{20}"),
-    "JSON web token": _token("eyJ", r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16}"),
-    # A token has digits and letters; "bearer of-internationalisation" has not.
-    "bearer token": r"[Bb](?:earer|EARER) +(?=[\w.~+/-]*[0-9])(?=[\w.~+/-]*[A-Za-z])[\w.~+/-]{20}",
-    "basic credentials": r"[Aa](?:uthorization|UTHORIZATION)[\"']?\s{0,9}[:=]\s{0,9}[\"']?Basic +[A-Za-z0-9/+]{8}",
-    # A masked password (***) or a reference (<token>, {token}, $TOKEN) is what people should write instead.
-    "password in an address": (
-        r"://[^\s/?#@:\"'<>]*:(?!\*+@|[<{][^@]*[>}]@|\$\{?\w+\}?@|[0-9]{1,5}[,;])[^\s/?#@\"]+@[A-Za-z0-9\[]"
+_SHAPES = (
+    _Shape("private key", ("PRIVATE KEY",), r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY"),
+    _Shape("AWS access key", ("AKIA", "ASIA"), rf"{_START}A[KS]IA[A-Z2-7]{{16}}{_END}"),
+    _Shape(
+        "AWS secret key",
+        ("ecret_access_key", "ecretAccessKey", "ECRET_ACCESS_KEY"),
+        r"(?i:secret_?access_?key)[\"']?\s{0,9}[:=]\s{0,9}[\"']?[A-Za-z0-9/+]{40}",
     ),
-}
-_SHAPES = {name: re.compile(pattern, re.ASCII) for name, pattern in _PATTERNS.items()}
-_ANY_SHAPE = re.compile("|".join(_PATTERNS.values()), re.ASCII)
+    _Shape("Azure storage key", ("AccountKey=",), r"AccountKey=[A-Za-z0-9/+]{40}"),
+    _Shape(
+        "GitHub token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{36}}|github_pat_[A-Za-z0-9_]{{60}})",
+    ),
+    _Shape("GitLab token", ("glpat-",), rf"{_START}glpat-[A-Za-z0-9_-]{{20}}"),
+    _Shape("Slack token", ("xox", "xapp-"), rf"{_START}(?:xox[abeoprs]-|xapp-[0-9]-)[A-Za-z0-9-]{{10}}"),
+    _Shape("Slack webhook address", ("hooks.slack.com",), r"hooks\.slack\.com/services/T\w{6,20}/B\w{6,20}/\w{20}"),
+    _Shape("Stripe key", ("k_live_", "k_test_"), rf"{_START}[sr]k_(?:live|test)_[A-Za-z0-9]{{16}}"),
+    _Shape("webhook signing secret", ("whsec_",), rf"{_START}whsec_[A-Za-z0-9/+]{{24}}"),
+    _Shape("Google API key", ("AIza",), rf"{_START}AIza[A-Za-z0-9_-]{{35}}{_END}"),
+    _Shape("Google client secret", ("GOCSPX-",), rf"{_START}GOCSPX-[A-Za-z0-9_-]{{20}}"),
+    _Shape("Google access token", ("ya29.",), rf"{_START}ya29\.[A-Za-z0-9_-]{{20}}"),
+    _Shape(
+        "model provider key",
+        ("sk-",),
+        rf"{_START}sk-(?:(?:ant|or|proj|svcacct)-[A-Za-z0-9_-]{{20}}|[A-Za-z0-9]{{40}})",
+    ),
+    _Shape("npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{36}}"),
+    _Shape("PyPI token", ("pypi-AgE",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{20}}"),
+    _Shape("Clearance token", ("clr_",), rf"{_START}clr_[A-Za-z0-9_-]{{20}}"),
+    _Shape(
+        "JSON web token",
+        ("eyJ",),
+        rf"{_START}eyJ[A-Za-z0-9_-]{{8,8000}}\.eyJ[A-Za-z0-9_-]{{8,8000}}\.[A-Za-z0-9_-]{{16}}",
+    ),
+    # A token has digits and letters; "bearer of-internationalisation" has not.
+    _Shape(
+        "bearer token",
+        ("earer ", "EARER "),
+        r"\b(?i:bearer) {1,9}(?=[\w.~+/-]{0,99}[0-9])(?=[\w.~+/-]{0,99}[A-Za-z])[\w.~+/-]{20}",
+    ),
+    _Shape(
+        "basic credentials",
+        ("Basic ", "basic "),
+        r"(?i:authorization)[\"']?\s{0,9}[:=]\s{0,9}[\"']?[Bb]asic {1,9}[A-Za-z0-9/+]{8}",
+    ),
+    # A masked password (***) or a reference (<token>, {token}, $TOKEN) is what people should write instead.
+    _Shape(
+        "password in an address",
+        ("://",),
+        r"://[^\s/?#@:\"'<>]{0,255}:(?!\*+@|[<{][^\s/?#@]{1,80}[>}]@|\$\{?\w+\}?@|[0-9]{1,5}[,;])"
+        r"[^\s/?#@\"]{1,255}@[A-Za-z0-9\[]",
+    ),
+)
+_SEARCHES = [
+    (literal, re.compile(shape.pattern, re.ASCII).search, shape.name) for shape in _SHAPES for literal in shape.literals
+]
 
 
 def secret_shape(text: str) -> str | None:
     """The name of a secret shape found in `text`, or None. Takes time proportional to the length of the text."""
-    if _ANY_SHAPE.search(text) is None:
-        return None
-    return next(name for name, shape in _SHAPES.items() if shape.search(text))
+    for literal, search, name in _SEARCHES:
+        if literal in text and search(text):
+            return name
+    return None
