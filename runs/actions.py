@@ -67,7 +67,7 @@ class Outcome:
 
 @durable
 def apply_command(principal: Principal, key: str, expected: int, request: CommandRequest) -> Outcome:
-    """Apply one command to run `key` on version `expected`: commit, merge, refuse or escalate it, or replay its outcome.
+    """Apply one command to run `key` on version `expected`: commit, merge, refuse, escalate, or replay its outcome.
 
     Locks: authority (shared), the id, and the run only when the first try met a change.
     Raises `NotFound`, `CommandIdReused`, `CommandInProgress`, the refusals of authority, `InvalidParams`,
@@ -174,7 +174,8 @@ def _held_against(attempt: Attempt, step: Step) -> Held | None:
     if not attempt.principal.is_agent:
         return None
     changing = [op for op in attempt.command.ops(attempt.request.params) if op.field in step.changes]
-    return holding(attempt.run.held, changing)
+    own_first = sorted(attempt.run.held, key=lambda item: item.principal != attempt.principal.actor)
+    return holding(own_first, changing)
 
 
 def _unchanged(attempt: Attempt) -> Outcome:
@@ -195,7 +196,7 @@ def _commit(attempt: Attempt, step: Step, merge: Judgement | None) -> Outcome | 
     run, now, ahead = attempt.run, attempt.found.now, advance(attempt, step)
     refusal = None if merge is None else Refusal.of(merge, attempt)
     state = "merged" if refusal else "committed"
-    consent = ahead.consent and {"stands": ahead.consent.stands, "because": ahead.consent.because}
+    consent = ahead.consent.as_json() if ahead.consent else None
     answer = {
         "id": attempt.request.id,
         "outcome": state,

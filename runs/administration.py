@@ -22,7 +22,7 @@ from runs.digest import canonical
 from runs.errors import Fault, InvalidParams, NotFound
 from runs.models import Agent, AuthorityChange, Installation, Person, PolicyVersion
 from runs.states import Role
-from runs.transactions import await_older_writes, durable
+from runs.transactions import await_older_writes, durable, execute
 
 JSON = Any
 P = ParamSpec("P")
@@ -40,11 +40,15 @@ class By:
 
 def authority_change(action: Callable[P, T]) -> Callable[P, T]:
     """Make `action` one durable transaction that returns only when no write under older authority can still commit."""
-    in_one_transaction = durable(action)
+
+    @durable
+    def alone(*args: P.args, **kwargs: P.kwargs) -> T:
+        execute("SELECT 1 FROM runs_installation WHERE id = 1 FOR NO KEY UPDATE")  # one change of authority at a time
+        return action(*args, **kwargs)
 
     @wraps(action)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        result = in_one_transaction(*args, **kwargs)
+        result = alone(*args, **kwargs)
         await_older_writes()
         return result
 
@@ -72,7 +76,7 @@ def raise_epoch(kind: str, subject: str, by: By, body: Mapping[str, JSON] | None
 
 @authority_change
 def create_person(username: str, password: str, roles: Iterable[Role], groups: Iterable[str], by: By) -> Person:
-    """Create a person with roles and workflow groups. Raises `InvalidParams` when the name is taken or not acceptable."""
+    """Create a person with roles and workflow groups. Raises `InvalidParams` when the name is taken."""
     if Person.objects.filter(username=username).exists():
         raise _taken("username", username)
     person = Person(username=username, roles=sorted(set(roles)), workflow_groups=sorted(set(groups)))
@@ -97,7 +101,7 @@ def set_person(
     password: str | None = None,
 ) -> Person:
     """Replace roles, groups or password of a person. What is None stays. A new password ends every session."""
-    person = _locked_person(username)
+    person = _person(username)
     before = {"roles": person.roles, "groups": person.workflow_groups}
     if roles is not None:
         person.roles = sorted(set(roles))
@@ -111,7 +115,7 @@ def set_person(
     return person
 
 
-def _locked_person(username: str) -> Person:
+def _person(username: str) -> Person:
     person = Person.objects.filter(username=username).first()
     if person is None:
         raise NotFound(f"There is no person {username}.")
@@ -121,7 +125,7 @@ def _locked_person(username: str) -> Person:
 @authority_change
 def set_person_active(username: str, active: bool, by: By) -> Person:
     """Suspend a person or end the suspension. Suspending ends every session of theirs."""
-    person = _locked_person(username)
+    person = _person(username)
     Person.objects.filter(pk=person.pk).update(is_active=active)
     raise_epoch("person.unsuspended" if active else "person.suspended", username, by)
     if not active:
@@ -159,12 +163,15 @@ class AgentTerms:
 
 @authority_change
 def create_agent(name: str, terms: AgentTerms, by: By) -> NewAgent:
-    """Create an agent and mint its token. Raises `NotFound` for an unknown owner or person, `InvalidParams` for a taken name."""
+    """Create an agent and mint its token.
+
+    Raises `NotFound` for an unknown owner or person, `InvalidParams` for a taken name.
+    """
     if Agent.objects.filter(name=name).exists():
         raise _taken("name", name)
-    owner = _locked_person(terms.owner)
+    owner = _person(terms.owner)
     for username in terms.grants:
-        _locked_person(username)
+        _person(username)
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     agent = Agent.objects.create(
         name=name,

@@ -40,15 +40,21 @@ class LinkedEntry:
 
 
 def entry_hash(run: str, head: Mapping[str, JSON]) -> str:
-    """The hash of an entry of run `run` from its head: seq, version, kind, actor, command_id, at, body_sha256, prev_hash."""
+    """The hash of an entry of `run` from its head.
+
+    The head holds seq, version, kind, actor, command_id, at, body_sha256 and prev_hash.
+    """
     return sha256_hex(canonical({"run": run, **head}))
 
 
-def link(run: str, seq: int, prev_hash: str, entries: Iterable[tuple[NewEntry, str]], at: datetime) -> Iterator[LinkedEntry]:
+def link(
+    run: str, seq: int, prev_hash: str, entries: Iterable[tuple[NewEntry, str]], at: datetime
+) -> Iterator[LinkedEntry]:
     """Chain new entries, each with its salt, after entry `seq` with hash `prev_hash`."""
     for entry, salt in entries:
         seq += 1
         body = canonical({**entry.body, "salt": salt})
+        body_sha256 = tagged(body)
         head = {
             "seq": seq,
             "version": entry.version,
@@ -56,12 +62,12 @@ def link(run: str, seq: int, prev_hash: str, entries: Iterable[tuple[NewEntry, s
             "actor": entry.actor,
             "command_id": entry.command_id,
             "at": rfc3339(at),
-            "body_sha256": tagged(body),
+            "body_sha256": body_sha256,
             "prev_hash": prev_hash,
         }
         linked = entry_hash(run, head)
         yield LinkedEntry(
             seq, entry.version, entry.kind, entry.actor, entry.command_id, entry.touched,
-            body, head["body_sha256"], prev_hash, linked,
+            body, body_sha256, prev_hash, linked,
         )  # fmt: skip
         prev_hash = linked

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from runs.definitions import Command, Rule, Workflow
-from runs.errors import ItemIdReused
 from runs.fields import FieldKind, Op, Verb, element_of, opposes, same, undo
 from runs.states import Disposition, RunStatus
 from runs.transitions import apply, legality
@@ -80,9 +79,7 @@ class Case:
 
     @cached_property
     def exclusive_writes(self) -> frozenset[str]:
-        return frozenset(
-            name for name in self.command.writes if self.workflow.fields[name].kind is FieldKind.EXCLUSIVE
-        )
+        return frozenset(name for name in self.command.writes if self.workflow.fields[name].kind is FieldKind.EXCLUSIVE)
 
     def last_toucher(self, names: Iterable[str]) -> ChangedField | None:
         """Who touched one of `names` last."""
@@ -134,8 +131,7 @@ def _met(rule: Rule, case: Case) -> list[str]:
     return [
         name
         for name in rule.when_changed
-        if name in case.touched
-        and (rule.to is None or any(same(case.current.value(name), value) for value in rule.to))
+        if name in case.touched and (rule.to is None or any(same(case.current.value(name), value) for value in rule.to))
     ]
 
 
@@ -158,7 +154,9 @@ def _by_default(case: Case) -> Judgement:
         return _escalate(case, "default", f"Somebody else changed {names} since.", written)
     if read := case.command.reads & case.touched:
         names = ", ".join(sorted(read))
-        return Judgement(Disposition.RETRY, "default", f"This was decided on {names}, which changed since: read it first.")
+        return Judgement(
+            Disposition.RETRY, "default", f"This was decided on {names}, which changed since: read it first."
+        )
     return _otherwise(case)
 
 
@@ -195,7 +193,9 @@ def _escalate(case: Case, rule: str, because: str, names: Iterable[str]) -> Judg
     if case.only_own(names):
         own = case.last_toucher(names)
         assert own is not None
-        words = f"Your own command {own.command_id} changed {own.field} in version {own.version}: read it and decide anew."
+        words = (
+            f"Your own command {own.command_id} changed {own.field} in version {own.version}: read it and decide anew."
+        )
         return Judgement(Disposition.RETRY, rule, words)
     return Judgement(Disposition.ESCALATE, rule, because)
 

@@ -246,15 +246,18 @@ class Workflow:
         return {
             "cancel": Command(
                 "cancel", "Cancel the run", f"{self.slug}:cancel",
-                status=RunStatus.CANCELLED, allowed_in=CANCELLABLE, otherwise=Disposition.RETRY, entry_kind="run.cancelled",
+                status=RunStatus.CANCELLED, allowed_in=CANCELLABLE,
+                otherwise=Disposition.RETRY, entry_kind="run.cancelled",
             ),
             "reopen": Command(
                 "reopen", "Open a new cycle", "operators",
-                status=RunStatus.WORKING, allowed_in=REOPENABLE, otherwise=Disposition.RETRY, entry_kind="run.reopened",
+                status=RunStatus.WORKING, allowed_in=REOPENABLE,
+                otherwise=Disposition.RETRY, entry_kind="run.reopened",
             ),
             "expire": Command(
                 "expire", "End the run by its time limit", "system",
-                status=RunStatus.EXPIRED, allowed_in=CANCELLABLE, otherwise=Disposition.RETRY, entry_kind="run.expired",
+                status=RunStatus.EXPIRED, allowed_in=CANCELLABLE,
+                otherwise=Disposition.RETRY, entry_kind="run.expired",
             ),
             "move-to-revision": Command(
                 "move-to-revision", "Move to another revision of the workflow", "admins",

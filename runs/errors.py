@@ -104,7 +104,7 @@ class PreconditionRequired(ClearanceError):
 
 
 class WeakPrecondition(ClearanceError):
-    """The tag is weak, probably because something in between compressed the answer. Read again and send the strong tag."""
+    """The tag is weak: probably something in between compressed the answer. Read again and send the strong tag."""
 
     code = "weak-precondition"
 

@@ -18,6 +18,7 @@ from runs.states import Disposition, Role, RunStatus
 
 ROLES = [(role.value, role.value) for role in Role]
 STATUSES = [(status.value, status.value.replace("_", " ")) for status in RunStatus]
+COMMAND_STATES = ["committed", "merged", "unchanged", "rejected", "retry", "escalated", "superseded", "done"]
 DISPOSITIONS = [(item.value, item.value) for item in Disposition]
 
 
@@ -57,7 +58,9 @@ class Person(AbstractBaseUser):
             models.CheckConstraint(
                 condition=Q(roles__contained_by=[role.value for role in Role]), name="runs_person_roles_known"
             ),
-            models.CheckConstraint(condition=Q(username__regex=r"^[A-Za-z0-9][A-Za-z0-9@.+_-]*$"), name="runs_person_name_form"),
+            models.CheckConstraint(
+                condition=Q(username__regex=r"^[A-Za-z0-9][A-Za-z0-9@.+_-]*$"), name="runs_person_name_form"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -101,7 +104,9 @@ class Agent(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(name__regex=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"), name="runs_agent_name_form"),
+            models.CheckConstraint(
+                condition=Q(name__regex=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"), name="runs_agent_name_form"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -224,7 +229,9 @@ class Run(models.Model):
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(key__regex=r"^[A-Za-z0-9._-]{1,64}$"), name="runs_run_key_form"),
             models.CheckConstraint(condition=Q(version__gte=1), name="runs_run_version_positive"),
-            models.CheckConstraint(condition=Q(status__in=[status.value for status in RunStatus]), name="runs_run_status_known"),
+            models.CheckConstraint(
+                condition=Q(status__in=[status.value for status in RunStatus]), name="runs_run_status_known"
+            ),
             models.CheckConstraint(
                 condition=Q(active_snapshot=None, consent_contract=None, consent_facts=None)
                 | Q(active_snapshot__isnull=False, consent_contract__isnull=False, consent_facts__isnull=False),
@@ -281,10 +288,24 @@ class Command(models.Model):
     seq = models.IntegerField(null=True, help_text="The ledger entry that tells it")
     at = models.DateTimeField()
 
-    STATES: ClassVar = ["committed", "merged", "unchanged", "rejected", "retry", "escalated", "superseded", "done"]
-
     class Meta:
-        constraints: ClassVar = [models.CheckConstraint(condition=Q(state__in=["committed", "merged", "unchanged", "rejected", "retry", "escalated", "superseded", "done"]), name="runs_command_state_known")]  # fmt: skip
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "committed",
+                        "merged",
+                        "unchanged",
+                        "rejected",
+                        "retry",
+                        "escalated",
+                        "superseded",
+                        "done",
+                    ]
+                ),
+                name="runs_command_state_known",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.command_id}"
@@ -336,9 +357,11 @@ class Conflict(models.Model):
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["run", "principal", "command_id", "base_version"], condition=Q(disposition="retry"), name="runs_conflict_retry_once"
+                fields=["run", "principal", "command_id", "base_version"],
+                condition=Q(disposition="retry"),
+                name="runs_conflict_retry_once",
             ),
-        ]  # fmt: skip
+        ]
 
     def __str__(self) -> str:
         return f"{self.disposition} of {self.name}"
@@ -381,12 +404,20 @@ class Escalation(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(state="open", settled_at=None) | Q(state="settled", settled_at__isnull=False, resolution__isnull=False), name="runs_escalation_state_whole"),
-            models.UniqueConstraint(fields=["run", "principal", "intent"], condition=Q(state="open"), name="runs_escalation_open_once"),
-        ]  # fmt: skip
+            models.CheckConstraint(
+                condition=Q(state="open", settled_at=None)
+                | Q(state="settled", settled_at__isnull=False, resolution__isnull=False),
+                name="runs_escalation_state_whole",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "principal", "intent"], condition=Q(state="open"), name="runs_escalation_open_once"
+            ),
+        ]
         indexes: ClassVar = [
-            models.Index(fields=["-is_material", "opened_at", "id"], condition=Q(state="open"), name="runs_escalation_queue"),
-        ]  # fmt: skip
+            models.Index(
+                fields=["-is_material", "opened_at", "id"], condition=Q(state="open"), name="runs_escalation_queue"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.state} escalation of {self.command_id}"

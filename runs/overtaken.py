@@ -55,7 +55,9 @@ def settle_case(run_id: int, settlement: Settlement, at: datetime) -> None:
     Escalation.objects.filter(pk=UUID(case.escalation[3:])).update(
         state="settled", settled_at=at, resolution=json.dumps(settlement.resolution, ensure_ascii=False)
     )
-    store.resolve_command(run_id, case.principal, settlement.command_id, settlement.command_state, settlement.resolution)
+    store.resolve_command(
+        run_id, case.principal, settlement.command_id, settlement.command_state, settlement.resolution
+    )
 
 
 def close_overtaken(attempt: Attempt, after: RunReading) -> tuple[RunReading, Overtaken]:

@@ -110,7 +110,9 @@ def require_within_limits(principal: Principal, policy: Policy, values: Mapping[
     for name, limit in policy.limits.items():
         value = values.get(name)
         if value is not None and Decimal(value) > Decimal(limit):
-            raise LimitExceeded(f"{name} {value} is above the limit of {limit}: a person has to do this.", expected=limit, actual=value)
+            raise LimitExceeded(
+                f"{name} {value} is above the limit of {limit}: a person has to do this.", expected=limit, actual=value
+            )
 
 
 def require_create(principal: Principal, workflow: Workflow, policy: Policy, fields: Iterable[str]) -> None:
@@ -125,4 +127,6 @@ def require_create(principal: Principal, workflow: Workflow, policy: Policy, fie
         )
         if not allowed:
             missing = sorted(scopes)[0] if scopes else create.scope
-            raise ScopeMissing(f"Setting {name} at creation needs the scope of a command that writes it.", missing=missing)
+            raise ScopeMissing(
+                f"Setting {name} at creation needs the scope of a command that writes it.", missing=missing
+            )

@@ -13,8 +13,9 @@ PRIVILEGES: dict[str, str] = {
     "runs_workflowrevision": "SELECT, INSERT",
     "runs_policyversion": "SELECT, INSERT",
     "runs_run": (
-        "SELECT, INSERT, UPDATE (revision, status, version, input_version, head_seq, head_hash, feed_xid, fields,"
-        " active_snapshot, consent_contract, consent_facts, held, candidate_count, effect, updated_at, cycle_started_at)"
+        "SELECT, INSERT, UPDATE (revision, status, version, input_version, head_seq, head_hash, feed_xid, "
+        " fields, active_snapshot, consent_contract, consent_facts, held, candidate_count, effect, updated_at,"
+        " cycle_started_at)"
     ),
     "runs_ledgerentry": "SELECT, INSERT, UPDATE (body)",
     "runs_command": "SELECT, INSERT, UPDATE (state, answer, resolution, seq, at)",

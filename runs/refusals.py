@@ -71,7 +71,7 @@ def problem(attempt: Attempt, refusal: Refusal, escalation: str | None = None) -
         "attempts": left.attempts,
         "attempts_left": left.attempts_left,
         "seconds_left": left.seconds_left,
-        "retry_after_ms": random.randint(low, high) * max(1, left.attempts),  # noqa: S311  # jitter, not a secret
+        "retry_after_ms": random.randint(low, high) * max(1, left.attempts),  # jitter, not a secret
         "escalation": {"id": escalation, "url": f"/escalations/{escalation}/"} if escalation else None,
     }
 
@@ -166,18 +166,22 @@ def _escalate_or_show(attempt: Attempt, judgement: Judgement) -> dict[str, JSON]
 def escalate_held(attempt: Attempt, held: Held, names: list[str]) -> dict[str, JSON] | None:
     """Escalate an agent's legal command that would change what an open escalation holds."""
     because = f"{', '.join(names)}: held until an operator settles what {held.principal} proposed."
-    return _escalate(attempt, Judgement(Disposition.ESCALATE, "held", because), _left(attempt))
+    judgement = Judgement(Disposition.ESCALATE, "held", because)
+    own = held if held.principal == attempt.principal.actor else None
+    return _escalate(attempt, judgement, _left(attempt), own)
 
 
-def _escalate(attempt: Attempt, judgement: Judgement, left: Allowance) -> dict[str, JSON] | None:
-    """Open a case for an operator, or join the principal's open case of the same intent."""
+def _escalate(
+    attempt: Attempt, judgement: Judgement, left: Allowance, own: Held | None = None
+) -> dict[str, JSON] | None:
+    """Open a case for an operator, or join the principal's open one: `own`, or the one of the same intent."""
     run, now = attempt.run, attempt.found.now
-    mine = next((item for item in run.held if _same_case(item, attempt)), None)
+    mine = own or next((item for item in run.held if _same_case(item, attempt)), None)
     number = UUID(mine.escalation[3:]) if mine else uuid7()
     refusal = Refusal(uuid7(), judgement, left)
     answer = problem(attempt, refusal, escalation_ref(number))
     held = Held(
-        escalation_ref(number), attempt.principal.actor, attempt.intent,
+        escalation_ref(number), attempt.principal.actor, mine.intent if mine else attempt.intent,
         elements_written(attempt.command, attempt.request.params),
     )  # fmt: skip
     after = replace(run, held=(*(item for item in run.held if item is not mine), held))

@@ -98,8 +98,12 @@ STORIES: dict[RunStatus, StatusStory] = {
     R.DISPATCHING: StatusStory("A worker is sending, or waits for its next step.", "The provider's answer settles it."),
     R.SENT: StatusStory("The effect is confirmed.", "An operator may reopen it for a new cycle."),
     R.FAILED: StatusStory("The effect failed; nothing happened outside.", "An operator may reopen it for a new cycle."),
-    R.NEEDS_RECONCILIATION: StatusStory("Unknown whether the effect happened.", "An admin finds out and gives a verdict."),
-    R.REVOKED: StatusStory("The approval was withdrawn; nothing happened outside.", "An operator may reopen it for a new cycle."),
+    R.NEEDS_RECONCILIATION: StatusStory(
+        "Unknown whether the effect happened.", "An admin finds out and gives a verdict."
+    ),
+    R.REVOKED: StatusStory(
+        "The approval was withdrawn; nothing happened outside.", "An operator may reopen it for a new cycle."
+    ),
     R.CANCELLED: StatusStory("Ended before anything was authorized.", "Nothing follows."),
     R.EXPIRED: StatusStory("Ended by its time limit.", "Nothing follows."),
 }

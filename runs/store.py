@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from runs.chain import link
+from runs.chain import ORIGIN, link
 from runs.digest import canonical
 from runs.states import RunStatus
-from runs.transactions import execute
+from runs.transactions import execute, fetch_row
 from runs.values import Between, Episode, Held, NewEntry, RunReading, RunState, UnderReview
 
 JSON = Any
@@ -57,7 +57,8 @@ WITH step AS (
          AS e (seq, version, kind, actor, command_id, touched, body, body_sha256, prev_hash, hash)
 ), record AS (
     INSERT INTO runs_command (run_id, principal, command_id, name, request_sha256, state, answer, seq, at)
-    SELECT step.id, %(principal)s, %(recorded_id)s, %(name)s, %(request_sha256)s, %(state)s, %(answer)s, %(head_seq)s, %(at)s
+    SELECT step.id, %(principal)s, %(recorded_id)s::text, %(name)s, %(request_sha256)s, %(state)s, %(answer)s,
+           %(head_seq)s, %(at)s
     FROM step WHERE %(recorded_id)s::text IS NOT NULL
     ON CONFLICT (run_id, principal, command_id) DO UPDATE
         SET state = excluded.state, answer = excluded.answer, resolution = NULL, seq = excluded.seq, at = excluded.at
@@ -67,8 +68,8 @@ SELECT count(*) FROM step
 
 _CREATE = """
 WITH run AS (
-    INSERT INTO runs_run (key, workflow, revision, status, version, input_version, head_seq, head_hash, feed_xid, fields,
-                          candidate_count, created_at, updated_at, cycle_started_at)
+    INSERT INTO runs_run (key, workflow, revision, status, version, input_version, head_seq, head_hash, feed_xid,
+                          fields, candidate_count, created_at, updated_at, cycle_started_at)
     VALUES (%(key)s, %(workflow)s, %(revision)s, 'received', 1, 1, 1, %(hash)s, pg_current_xact_id(), %(fields)s,
             0, %(at)s, %(at)s, %(at)s)
     ON CONFLICT (key) DO NOTHING
@@ -81,7 +82,7 @@ WITH run AS (
     FROM run
 ), record AS (
     INSERT INTO runs_command (run_id, principal, command_id, name, request_sha256, state, answer, seq, at)
-    SELECT id, %(actor)s, %(command_id)s, 'create', %(request_sha256)s, 'done', '{}', 1, %(at)s FROM run
+    SELECT id, %(actor)s, %(command_id)s::text, 'create', %(request_sha256)s, 'done', '{}', 1, %(at)s FROM run
 )
 SELECT id FROM run
 """
@@ -103,7 +104,8 @@ _COUNT_CONFLICT = """
 INSERT INTO runs_episode AS e (run_id, principal, intent, counted, first_at, last_at)
 VALUES (%(run)s, %(principal)s, %(intent)s, 1, %(now)s, %(now)s)
 ON CONFLICT (run_id, principal, intent) DO UPDATE SET
-    counted = CASE WHEN e.counted = 0 OR e.last_at <= excluded.last_at - interval '24 hours' THEN 1 ELSE e.counted + 1 END,
+    counted = CASE WHEN e.counted = 0 OR e.last_at <= excluded.last_at - interval '24 hours' THEN 1
+                   ELSE e.counted + 1 END,
     first_at = CASE WHEN e.counted = 0 OR e.last_at <= excluded.last_at - interval '24 hours' THEN excluded.first_at
                     ELSE e.first_at END,
     last_at = excluded.last_at
@@ -118,7 +120,9 @@ SELECT problem FROM runs_conflict
 WHERE run_id = %s AND principal = %s AND command_id = %s AND base_version = %s AND disposition = 'retry'
 """
 _FIRST_BODY = "SELECT body FROM runs_ledgerentry WHERE run_id = %s AND seq = 1"
-_END_EPISODE = "UPDATE runs_episode SET counted = 0 WHERE run_id = %s AND principal = %s AND intent = %s AND counted > 0"
+_END_EPISODE = (
+    "UPDATE runs_episode SET counted = 0 WHERE run_id = %s AND principal = %s AND intent = %s AND counted > 0"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,27 +163,37 @@ class Record:
 
 
 def read(key: str, principal: str = "", command_id: str = "", intent: str = "") -> Found:
-    """Read in one statement: the installation, run `key`, what `command_id` stands for, conflicts counted for `intent`."""
-    row = execute(_READ, [key, principal, command_id, principal, intent]).fetchone()
-    recorded = Recorded(*row[4:10]) if row[4] is not None else None
-    episode = Episode(*row[10:12]) if row[10] is not None else Episode()
-    return Found(*row[:4], run=_reading(row[12:]), recorded=recorded, episode=episode)
+    """Read the installation, run `key`, what `command_id` stands for and the conflicts of `intent` in one statement."""
+    row = fetch_row(_READ, [key, principal, command_id, principal, intent])
+    authority_epoch, ledger_epoch, is_halted, now = row[:4]
+    return Found(
+        authority_epoch=authority_epoch,
+        ledger_epoch=ledger_epoch,
+        is_halted=is_halted,
+        now=now,
+        run=_reading(row[12:]) if row[12] is not None else None,
+        recorded=Recorded(*row[4:10]) if row[4] is not None else None,
+        episode=Episode(*row[10:12]) if row[10] is not None else Episode(),
+    )
 
 
 def read_by_id(run_id: int) -> RunReading:
     """Read one run by its number."""
-    row = execute(f"SELECT {_RUN_COLUMNS} FROM runs_run r WHERE r.id = %s", [run_id]).fetchone()
-    reading = _reading(row)
-    assert reading is not None
-    return reading
+    return _reading(fetch_row(f"SELECT {_RUN_COLUMNS} FROM runs_run r WHERE r.id = %s", [run_id]))
 
 
-def _reading(row: Sequence[Any]) -> RunReading | None:
-    if row[0] is None:
-        return None
+def _reading(row: Sequence[Any]) -> RunReading:
+    number, key, workflow, revision, version, head_seq, head_hash, input_version = row[:8]
     status, fields, snapshot, created_at, updated_at, cycle_started_at, contract, facts, held, count, effect = row[8:]
     return RunReading(
-        *row[:8],
+        id=number,
+        key=key,
+        workflow=workflow,
+        revision=revision,
+        version=version,
+        head_seq=head_seq,
+        head_hash=head_hash,
+        input_version=input_version,
         state=RunState(RunStatus(status), json.loads(fields), snapshot),
         created_at=created_at,
         updated_at=updated_at,
@@ -206,7 +220,9 @@ def _held_text(held: Sequence[Held]) -> str | None:
     return canonical(rows).decode() if rows else None
 
 
-def step(before: RunReading, after: RunReading, entries: Sequence[NewEntry], record: Record | None, now: datetime) -> bool:
+def step(
+    before: RunReading, after: RunReading, entries: Sequence[NewEntry], record: Record | None, now: datetime
+) -> bool:
     """Turn `before` into `after`, append `entries` and record the command, if nothing came between.
 
     Returns False, with nothing written, when version or ledger head are no longer those of `before`.
@@ -228,8 +244,8 @@ def step(before: RunReading, after: RunReading, entries: Sequence[NewEntry], rec
         "body_hashes": [e.body_sha256 for e in linked], "prev_hashes": [e.prev_hash for e in linked],
         "hashes": [e.hash for e in linked], **_recorded(record),
     }  # fmt: skip
-    row = execute(_STEP, params).fetchone()
-    return bool(row[0])
+    (written,) = fetch_row(_STEP, params)
+    return bool(written)
 
 
 def _recorded(record: Record | None) -> dict[str, Any]:
@@ -245,9 +261,11 @@ def _recorded(record: Record | None) -> dict[str, Any]:
     }
 
 
-def insert_run(key: str, workflow: str, revision: int, fields: dict[str, JSON], entry: NewEntry, request_sha256: str, now: datetime) -> bool:
+def insert_run(
+    key: str, workflow: str, revision: int, fields: dict[str, JSON], entry: NewEntry, request_sha256: str, now: datetime
+) -> bool:
     """Insert a run at version 1 with its first entry and the record of its id. False when the key is taken."""
-    (first,) = link(key, 0, "0" * 64, [(entry, secrets.token_hex(16))], now)
+    (first,) = link(key, 0, ORIGIN, [(entry, secrets.token_hex(16))], now)
     params = {
         "key": key, "workflow": workflow, "revision": revision, "fields": canonical(fields).decode(), "at": now,
         "kind": first.kind, "actor": first.actor, "command_id": first.command_id, "body": first.body,
@@ -275,8 +293,7 @@ def entries_between(run: RunReading, base_version: int) -> tuple[Between, ...] |
 
 def count_conflict(run_id: int, principal: str, intent: str, now: datetime) -> Episode:
     """Count one more conflict of an intent by one upsert, and return the episode it belongs to."""
-    row = execute(_COUNT_CONFLICT, {"run": run_id, "principal": principal, "intent": intent, "now": now}).fetchone()
-    return Episode(*row)
+    return Episode(*fetch_row(_COUNT_CONFLICT, {"run": run_id, "principal": principal, "intent": intent, "now": now}))
 
 
 def end_episode(run_id: int, principal: str, intent: str) -> None:
@@ -298,7 +315,7 @@ def refusal_at(run_id: int, principal: str, command_id: str, expected: int) -> d
 
 def fields_given_at_creation(run_id: int) -> dict[str, JSON] | None:
     """The fields that the creator of a run gave; None when they were erased."""
-    (body,) = execute(_FIRST_BODY, [run_id]).fetchone()
+    (body,) = fetch_row(_FIRST_BODY, [run_id])
     if body is None:
         return None
     entry = json.loads(bytes(body))

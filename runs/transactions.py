@@ -5,7 +5,7 @@ change commits, then takes the exclusive lock once. So nothing that began under 
 after the change was acknowledged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,7 +22,7 @@ DEADLOCK_TRIES = 3
 DEADLOCK = "40P01"
 
 
-def execute(statement: str, params: Sequence[Any] | dict[str, Any] = ()) -> psycopg.Cursor[Any]:
+def execute(statement: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> psycopg.Cursor[Any]:
     """Run a prepared statement on Django's own connection, in the transaction that is open on it.
 
     Django binds on the client and never prepares; on the commit path that costs half the rate.
@@ -30,7 +30,15 @@ def execute(statement: str, params: Sequence[Any] | dict[str, Any] = ()) -> psyc
     connection.ensure_connection()
     raw: Any = connection.connection
     with connection.wrap_database_errors:
-        return psycopg.Cursor(raw).execute(statement, params, prepare=True)  # type: ignore[arg-type]  # statements are constants
+        return psycopg.Cursor(raw).execute(statement, params, prepare=True)
+
+
+def fetch_row(statement: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, ...]:
+    """The one row of a statement that always gives one."""
+    row: tuple[Any, ...] | None = execute(statement, params).fetchone()
+    if row is None:
+        raise LookupError("the statement gave no row")
+    return row
 
 
 def durable(action: Callable[P, T]) -> Callable[P, T]:

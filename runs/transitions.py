@@ -41,7 +41,9 @@ def require_legal(workflow: Workflow, state: RunState, command: Command) -> None
 def legal_commands(workflow: Workflow, state: RunState) -> list[str]:
     """The names of the commands that the state allows, built-in ones included."""
     commands = {**workflow.commands, **workflow.builtins}
-    return [name for name, command in commands.items() if name != "expire" and legality(workflow, state, command) is None]
+    return [
+        name for name, command in commands.items() if name != "expire" and legality(workflow, state, command) is None
+    ]
 
 
 def check_params(command: Command, params: Mapping[str, JSON]) -> None:
@@ -55,7 +57,8 @@ def apply(workflow: Workflow, state: RunState, command: Command, params: Mapping
 
     Legality is judged apart. Raises `ItemIdReused` and `FieldsTooLarge`.
     """
-    fields, changes = dict(state.fields), {}
+    fields = dict(state.fields)
+    changes: dict[str, Change] = {}
     for op in command.ops(params):
         fields[op.field], change = apply_op(fields[op.field], op)
         if change is not None:

@@ -53,7 +53,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """One intended change as its caller asked for it. The expected version travels apart: it is no part of the request."""
+    """One intended change as its caller asked for it. The expected version travels apart: it is no part of it."""
 
     id: str
     name: str
@@ -172,6 +172,9 @@ class ConsentNote:
 
     stands: bool
     because: str
+
+    def as_json(self) -> dict[str, JSON]:
+        return {"stands": self.stands, "because": self.because}
 
 
 @dataclass(frozen=True, slots=True)

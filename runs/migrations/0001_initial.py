@@ -3,277 +3,545 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import runs.models
 import uuid6
 from django.conf import settings
 from django.db import migrations, models
 
+import runs.models
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='AuthorityChange',
+            name="AuthorityChange",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('epoch', models.BigIntegerField(db_index=True)),
-                ('kind', models.CharField(max_length=50)),
-                ('subject', models.CharField(max_length=200)),
-                ('actor', models.CharField(max_length=170)),
-                ('reason', models.TextField(blank=True)),
-                ('body', models.TextField(default='{}')),
-                ('without_second_person', models.BooleanField(default=False)),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("epoch", models.BigIntegerField(db_index=True)),
+                ("kind", models.CharField(max_length=50)),
+                ("subject", models.CharField(max_length=200)),
+                ("actor", models.CharField(max_length=170)),
+                ("reason", models.TextField(blank=True)),
+                ("body", models.TextField(default="{}")),
+                ("without_second_person", models.BooleanField(default=False)),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Request',
+            name="Request",
             fields=[
-                ('pk', models.CompositePrimaryKey('principal', 'request_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('principal', models.CharField(max_length=170)),
-                ('request_id', models.CharField(max_length=200)),
-                ('name', models.CharField(max_length=100)),
-                ('request_sha256', models.CharField(max_length=64)),
-                ('answer', models.TextField()),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "principal", "request_id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("principal", models.CharField(max_length=170)),
+                ("request_id", models.CharField(max_length=200)),
+                ("name", models.CharField(max_length=100)),
+                ("request_sha256", models.CharField(max_length=64)),
+                ("answer", models.TextField()),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
         ),
         migrations.CreateModel(
-            name='Person',
+            name="Person",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('username', models.CharField(max_length=150, unique=True)),
-                ('email', models.EmailField(blank=True, max_length=254)),
-                ('roles', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('reviewer', 'reviewer'), ('operator', 'operator'), ('admin', 'admin'), ('auditor', 'auditor')], max_length=20), blank=True, default=list, size=None)),
-                ('workflow_groups', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=None)),
-                ('is_active', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                ("username", models.CharField(max_length=150, unique=True)),
+                ("email", models.EmailField(blank=True, max_length=254)),
+                (
+                    "roles",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(
+                            choices=[
+                                ("reviewer", "reviewer"),
+                                ("operator", "operator"),
+                                ("admin", "admin"),
+                                ("auditor", "auditor"),
+                            ],
+                            max_length=20,
+                        ),
+                        blank=True,
+                        default=list,
+                        size=None,
+                    ),
+                ),
+                (
+                    "workflow_groups",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=100), blank=True, default=list, size=None
+                    ),
+                ),
+                ("is_active", models.BooleanField(default=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
             ],
             options={
-                'verbose_name_plural': 'people',
-                'constraints': [models.CheckConstraint(condition=models.Q(('roles__contained_by', ['reviewer', 'operator', 'admin', 'auditor'])), name='runs_person_roles_known'), models.CheckConstraint(condition=models.Q(('username__regex', '^[A-Za-z0-9][A-Za-z0-9@.+_-]*$')), name='runs_person_name_form')],
+                "verbose_name_plural": "people",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("roles__contained_by", ["reviewer", "operator", "admin", "auditor"])),
+                        name="runs_person_roles_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("username__regex", "^[A-Za-z0-9][A-Za-z0-9@.+_-]*$")),
+                        name="runs_person_name_form",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Installation',
+            name="Installation",
             fields=[
-                ('id', models.SmallIntegerField(default=1, primary_key=True, serialize=False)),
-                ('authority_epoch', models.BigIntegerField(default=1)),
-                ('ledger_epoch', models.IntegerField(default=1)),
-                ('is_halted', models.BooleanField(default=False)),
-                ('halted_by', models.CharField(blank=True, max_length=170)),
-                ('halted_at', models.DateTimeField(blank=True, null=True)),
-                ('halt_reason', models.TextField(blank=True)),
+                ("id", models.SmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("authority_epoch", models.BigIntegerField(default=1)),
+                ("ledger_epoch", models.IntegerField(default=1)),
+                ("is_halted", models.BooleanField(default=False)),
+                ("halted_by", models.CharField(blank=True, max_length=170)),
+                ("halted_at", models.DateTimeField(blank=True, null=True)),
+                ("halt_reason", models.TextField(blank=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='runs_installation_single')],
+                "constraints": [models.CheckConstraint(condition=models.Q(("id", 1)), name="runs_installation_single")],
             },
         ),
         migrations.CreateModel(
-            name='PolicyVersion',
+            name="PolicyVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.CharField(max_length=64)),
-                ('version', models.IntegerField()),
-                ('authority_version', models.IntegerField()),
-                ('terms', models.TextField(help_text='Canonical JSON of every term')),
-                ('actor', models.CharField(max_length=170)),
-                ('reason', models.TextField(blank=True)),
-                ('without_second_person', models.BooleanField(default=False)),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("slug", models.CharField(max_length=64)),
+                ("version", models.IntegerField()),
+                ("authority_version", models.IntegerField()),
+                ("terms", models.TextField(help_text="Canonical JSON of every term")),
+                ("actor", models.CharField(max_length=170)),
+                ("reason", models.TextField(blank=True)),
+                ("without_second_person", models.BooleanField(default=False)),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('slug', 'version'), name='runs_policy_version_once')],
+                "constraints": [models.UniqueConstraint(fields=("slug", "version"), name="runs_policy_version_once")],
             },
         ),
         migrations.CreateModel(
-            name='Run',
+            name="Run",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, unique=True)),
-                ('workflow', models.CharField(max_length=64)),
-                ('revision', models.IntegerField()),
-                ('status', models.CharField(choices=[('received', 'received'), ('working', 'working'), ('ready_for_review', 'ready for review'), ('approved', 'approved'), ('dispatching', 'dispatching'), ('sent', 'sent'), ('failed', 'failed'), ('needs_reconciliation', 'needs reconciliation'), ('revoked', 'revoked'), ('cancelled', 'cancelled'), ('expired', 'expired')], max_length=24)),
-                ('version', models.IntegerField()),
-                ('input_version', models.IntegerField()),
-                ('head_seq', models.IntegerField()),
-                ('head_hash', models.CharField(max_length=64)),
-                ('feed_xid', runs.models.FullTransactionId()),
-                ('fields', models.TextField(help_text='Canonical JSON')),
-                ('active_snapshot', models.CharField(blank=True, max_length=200, null=True)),
-                ('consent_contract', models.CharField(blank=True, max_length=20, null=True)),
-                ('consent_facts', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, null=True, size=None)),
-                ('held', models.TextField(blank=True, help_text='What open escalations hold, as JSON', null=True)),
-                ('candidate_count', models.IntegerField(default=0)),
-                ('effect', models.CharField(blank=True, max_length=200, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('updated_at', models.DateTimeField()),
-                ('cycle_started_at', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=64, unique=True)),
+                ("workflow", models.CharField(max_length=64)),
+                ("revision", models.IntegerField()),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("received", "received"),
+                            ("working", "working"),
+                            ("ready_for_review", "ready for review"),
+                            ("approved", "approved"),
+                            ("dispatching", "dispatching"),
+                            ("sent", "sent"),
+                            ("failed", "failed"),
+                            ("needs_reconciliation", "needs reconciliation"),
+                            ("revoked", "revoked"),
+                            ("cancelled", "cancelled"),
+                            ("expired", "expired"),
+                        ],
+                        max_length=24,
+                    ),
+                ),
+                ("version", models.IntegerField()),
+                ("input_version", models.IntegerField()),
+                ("head_seq", models.IntegerField()),
+                ("head_hash", models.CharField(max_length=64)),
+                ("feed_xid", runs.models.FullTransactionId()),
+                ("fields", models.TextField(help_text="Canonical JSON")),
+                ("active_snapshot", models.CharField(blank=True, max_length=200, null=True)),
+                ("consent_contract", models.CharField(blank=True, max_length=20, null=True)),
+                (
+                    "consent_facts",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=100), blank=True, null=True, size=None
+                    ),
+                ),
+                ("held", models.TextField(blank=True, help_text="What open escalations hold, as JSON", null=True)),
+                ("candidate_count", models.IntegerField(default=0)),
+                ("effect", models.CharField(blank=True, max_length=200, null=True)),
+                ("created_at", models.DateTimeField()),
+                ("updated_at", models.DateTimeField()),
+                ("cycle_started_at", models.DateTimeField()),
             ],
             options={
-                'indexes': [models.Index(fields=['workflow', '-id'], name='runs_run_of_workflow'), models.Index(fields=['status', '-id'], name='runs_run_in_status')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('key__regex', '^[A-Za-z0-9._-]{1,64}$')), name='runs_run_key_form'), models.CheckConstraint(condition=models.Q(('version__gte', 1)), name='runs_run_version_positive'), models.CheckConstraint(condition=models.Q(('status__in', ['received', 'working', 'ready_for_review', 'approved', 'dispatching', 'sent', 'failed', 'needs_reconciliation', 'revoked', 'cancelled', 'expired'])), name='runs_run_status_known'), models.CheckConstraint(condition=models.Q(models.Q(('active_snapshot', None), ('consent_contract', None), ('consent_facts', None)), models.Q(('active_snapshot__isnull', False), ('consent_contract__isnull', False), ('consent_facts__isnull', False)), _connector='OR'), name='runs_run_review_whole')],
+                "indexes": [
+                    models.Index(fields=["workflow", "-id"], name="runs_run_of_workflow"),
+                    models.Index(fields=["status", "-id"], name="runs_run_in_status"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("key__regex", "^[A-Za-z0-9._-]{1,64}$")), name="runs_run_key_form"
+                    ),
+                    models.CheckConstraint(condition=models.Q(("version__gte", 1)), name="runs_run_version_positive"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    "received",
+                                    "working",
+                                    "ready_for_review",
+                                    "approved",
+                                    "dispatching",
+                                    "sent",
+                                    "failed",
+                                    "needs_reconciliation",
+                                    "revoked",
+                                    "cancelled",
+                                    "expired",
+                                ],
+                            )
+                        ),
+                        name="runs_run_status_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("active_snapshot", None), ("consent_contract", None), ("consent_facts", None)),
+                            models.Q(
+                                ("active_snapshot__isnull", False),
+                                ("consent_contract__isnull", False),
+                                ("consent_facts__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="runs_run_review_whole",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Episode',
+            name="Episode",
             fields=[
-                ('pk', models.CompositePrimaryKey('run_id', 'principal', 'intent', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('principal', models.CharField(max_length=170)),
-                ('intent', models.CharField(max_length=200)),
-                ('counted', models.IntegerField()),
-                ('first_at', models.DateTimeField()),
-                ('last_at', models.DateTimeField()),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='episodes', to='runs.run')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "run_id", "principal", "intent", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("principal", models.CharField(max_length=170)),
+                ("intent", models.CharField(max_length=200)),
+                ("counted", models.IntegerField()),
+                ("first_at", models.DateTimeField()),
+                ("last_at", models.DateTimeField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="episodes",
+                        to="runs.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Conflict',
+            name="Conflict",
             fields=[
-                ('id', models.UUIDField(default=uuid6.uuid7, primary_key=True, serialize=False)),
-                ('workflow', models.CharField(max_length=64)),
-                ('revision', models.IntegerField()),
-                ('principal', models.CharField(max_length=170)),
-                ('command_id', models.CharField(max_length=200)),
-                ('name', models.CharField(max_length=100)),
-                ('intent', models.CharField(max_length=200)),
-                ('base_version', models.IntegerField()),
-                ('current_version', models.IntegerField()),
-                ('disposition', models.CharField(choices=[('retry', 'retry'), ('merge', 'merge'), ('reject', 'reject'), ('escalate', 'escalate')], max_length=10)),
-                ('rule', models.CharField(max_length=40)),
-                ('fields_touched', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), default=list, size=None)),
-                ('problem', models.TextField(help_text='The answer given, as JSON')),
-                ('base', models.TextField(help_text='Fields at the base version, as JSON', null=True)),
-                ('proposal', models.TextField(help_text='The command, as JSON', null=True)),
-                ('at', models.DateTimeField()),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='conflicts', to='runs.run')),
+                ("id", models.UUIDField(default=uuid6.uuid7, primary_key=True, serialize=False)),
+                ("workflow", models.CharField(max_length=64)),
+                ("revision", models.IntegerField()),
+                ("principal", models.CharField(max_length=170)),
+                ("command_id", models.CharField(max_length=200)),
+                ("name", models.CharField(max_length=100)),
+                ("intent", models.CharField(max_length=200)),
+                ("base_version", models.IntegerField()),
+                ("current_version", models.IntegerField()),
+                (
+                    "disposition",
+                    models.CharField(
+                        choices=[
+                            ("retry", "retry"),
+                            ("merge", "merge"),
+                            ("reject", "reject"),
+                            ("escalate", "escalate"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("rule", models.CharField(max_length=40)),
+                (
+                    "fields_touched",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=100), default=list, size=None
+                    ),
+                ),
+                ("problem", models.TextField(help_text="The answer given, as JSON")),
+                ("base", models.TextField(help_text="Fields at the base version, as JSON", null=True)),
+                ("proposal", models.TextField(help_text="The command, as JSON", null=True)),
+                ("at", models.DateTimeField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="conflicts",
+                        to="runs.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Command',
+            name="Command",
             fields=[
-                ('pk', models.CompositePrimaryKey('run_id', 'principal', 'command_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('principal', models.CharField(max_length=170)),
-                ('command_id', models.CharField(max_length=200)),
-                ('name', models.CharField(max_length=100)),
-                ('request_sha256', models.CharField(max_length=64)),
-                ('state', models.CharField(max_length=12)),
-                ('answer', models.TextField(help_text='The recorded answer, as JSON')),
-                ('resolution', models.TextField(null=True)),
-                ('seq', models.IntegerField(help_text='The ledger entry that tells it', null=True)),
-                ('at', models.DateTimeField()),
-                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='commands', to='runs.run')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "run_id",
+                        "principal",
+                        "command_id",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("principal", models.CharField(max_length=170)),
+                ("command_id", models.CharField(max_length=200)),
+                ("name", models.CharField(max_length=100)),
+                ("request_sha256", models.CharField(max_length=64)),
+                ("state", models.CharField(max_length=12)),
+                ("answer", models.TextField(help_text="The recorded answer, as JSON")),
+                ("resolution", models.TextField(null=True)),
+                ("seq", models.IntegerField(help_text="The ledger entry that tells it", null=True)),
+                ("at", models.DateTimeField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="commands",
+                        to="runs.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='WorkflowRevision',
+            name="WorkflowRevision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.CharField(max_length=64)),
-                ('revision', models.IntegerField()),
-                ('title', models.CharField(max_length=200)),
-                ('sha256', models.CharField(max_length=64)),
-                ('text', models.TextField()),
-                ('stored_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('stored_by', models.CharField(max_length=170)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("slug", models.CharField(max_length=64)),
+                ("revision", models.IntegerField()),
+                ("title", models.CharField(max_length=200)),
+                ("sha256", models.CharField(max_length=64)),
+                ("text", models.TextField()),
+                (
+                    "stored_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                ("stored_by", models.CharField(max_length=170)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('slug', 'revision'), name='runs_workflow_revision_once'), models.CheckConstraint(condition=models.Q(('revision__gte', 1)), name='runs_workflow_revision_positive')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("slug", "revision"), name="runs_workflow_revision_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("revision__gte", 1)), name="runs_workflow_revision_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Agent',
+            name="Agent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
-                ('token_sha256', models.CharField(max_length=64, unique=True)),
-                ('token_prefix', models.CharField(max_length=16)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), default=list, size=None)),
-                ('workflows', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), default=list, size=None)),
-                ('grants', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=150), default=list, help_text='People it may act for', size=None)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('is_active', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='agents', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=100, unique=True)),
+                ("token_sha256", models.CharField(max_length=64, unique=True)),
+                ("token_prefix", models.CharField(max_length=16)),
+                (
+                    "scopes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=100), default=list, size=None
+                    ),
+                ),
+                (
+                    "workflows",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=64), default=list, size=None
+                    ),
+                ),
+                (
+                    "grants",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=150),
+                        default=list,
+                        help_text="People it may act for",
+                        size=None,
+                    ),
+                ),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("is_active", models.BooleanField(default=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="agents", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('name__regex', '^[A-Za-z0-9][A-Za-z0-9._-]*$')), name='runs_agent_name_form')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("name__regex", "^[A-Za-z0-9][A-Za-z0-9._-]*$")), name="runs_agent_name_form"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='LedgerEntry',
+            name="LedgerEntry",
             fields=[
-                ('pk', models.CompositePrimaryKey('run_id', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('seq', models.IntegerField()),
-                ('version', models.IntegerField()),
-                ('kind', models.CharField(max_length=40)),
-                ('actor', models.CharField(max_length=170)),
-                ('command_id', models.CharField(max_length=200, null=True)),
-                ('at', models.DateTimeField()),
-                ('touched', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), default=list, size=None)),
-                ('body', models.BinaryField(null=True)),
-                ('body_sha256', models.CharField(max_length=71)),
-                ('prev_hash', models.CharField(max_length=64)),
-                ('hash', models.CharField(max_length=64)),
-                ('feed_xid', runs.models.FullTransactionId()),
-                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='ledger', to='runs.run')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "run_id", "seq", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("seq", models.IntegerField()),
+                ("version", models.IntegerField()),
+                ("kind", models.CharField(max_length=40)),
+                ("actor", models.CharField(max_length=170)),
+                ("command_id", models.CharField(max_length=200, null=True)),
+                ("at", models.DateTimeField()),
+                (
+                    "touched",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=100), default=list, size=None
+                    ),
+                ),
+                ("body", models.BinaryField(null=True)),
+                ("body_sha256", models.CharField(max_length=71)),
+                ("prev_hash", models.CharField(max_length=64)),
+                ("hash", models.CharField(max_length=64)),
+                ("feed_xid", runs.models.FullTransactionId()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="ledger",
+                        to="runs.run",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'ledger entries',
-                'indexes': [models.Index(fields=['feed_xid', 'run', 'seq'], name='runs_ledger_feed')],
-                'constraints': [models.UniqueConstraint(fields=('run', 'seq', 'version'), name='runs_ledger_seq_version'), models.CheckConstraint(condition=models.Q(('seq__gte', 1)), name='runs_ledger_seq_positive')],
+                "verbose_name_plural": "ledger entries",
+                "indexes": [models.Index(fields=["feed_xid", "run", "seq"], name="runs_ledger_feed")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("run", "seq", "version"), name="runs_ledger_seq_version"),
+                    models.CheckConstraint(condition=models.Q(("seq__gte", 1)), name="runs_ledger_seq_positive"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Escalation',
+            name="Escalation",
             fields=[
-                ('id', models.UUIDField(default=uuid6.uuid7, primary_key=True, serialize=False)),
-                ('workflow', models.CharField(max_length=64)),
-                ('principal', models.CharField(max_length=170)),
-                ('intent', models.CharField(max_length=200)),
-                ('command_id', models.CharField(max_length=200)),
-                ('version', models.IntegerField(default=1)),
-                ('state', models.CharField(default='open', max_length=8)),
-                ('is_material', models.BooleanField(default=False)),
-                ('opened_at', models.DateTimeField()),
-                ('earlier_conflicts', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None)),
-                ('claimed_by', models.CharField(max_length=170, null=True)),
-                ('claimed_until', models.DateTimeField(null=True)),
-                ('resolution', models.TextField(help_text='Verb, by, note, command id and version, as JSON', null=True)),
-                ('settled_at', models.DateTimeField(null=True)),
-                ('conflict', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.conflict')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='escalations', to='runs.run')),
+                ("id", models.UUIDField(default=uuid6.uuid7, primary_key=True, serialize=False)),
+                ("workflow", models.CharField(max_length=64)),
+                ("principal", models.CharField(max_length=170)),
+                ("intent", models.CharField(max_length=200)),
+                ("command_id", models.CharField(max_length=200)),
+                ("version", models.IntegerField(default=1)),
+                ("state", models.CharField(default="open", max_length=8)),
+                ("is_material", models.BooleanField(default=False)),
+                ("opened_at", models.DateTimeField()),
+                (
+                    "earlier_conflicts",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None),
+                ),
+                ("claimed_by", models.CharField(max_length=170, null=True)),
+                ("claimed_until", models.DateTimeField(null=True)),
+                (
+                    "resolution",
+                    models.TextField(help_text="Verb, by, note, command id and version, as JSON", null=True),
+                ),
+                ("settled_at", models.DateTimeField(null=True)),
+                (
+                    "conflict",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="runs.conflict"
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="escalations", to="runs.run"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('state', 'open')), fields=['-is_material', 'opened_at', 'id'], name='runs_escalation_queue')],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('settled_at', None), ('state', 'open')), models.Q(('resolution__isnull', False), ('settled_at__isnull', False), ('state', 'settled')), _connector='OR'), name='runs_escalation_state_whole'), models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('run', 'principal', 'intent'), name='runs_escalation_open_once')],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "open")),
+                        fields=["-is_material", "opened_at", "id"],
+                        name="runs_escalation_queue",
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("settled_at", None), ("state", "open")),
+                            models.Q(
+                                ("resolution__isnull", False), ("settled_at__isnull", False), ("state", "settled")
+                            ),
+                            _connector="OR",
+                        ),
+                        name="runs_escalation_state_whole",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "open")),
+                        fields=("run", "principal", "intent"),
+                        name="runs_escalation_open_once",
+                    ),
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['run', '-id'], name='runs_conflict_of_run'),
+            model_name="conflict",
+            index=models.Index(fields=["run", "-id"], name="runs_conflict_of_run"),
         ),
         migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['workflow', '-id'], name='runs_conflict_of_workflow'),
+            model_name="conflict",
+            index=models.Index(fields=["workflow", "-id"], name="runs_conflict_of_workflow"),
         ),
         migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.UniqueConstraint(condition=models.Q(('disposition', 'retry')), fields=('run', 'principal', 'command_id', 'base_version'), name='runs_conflict_retry_once'),
+            model_name="conflict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("disposition", "retry")),
+                fields=("run", "principal", "command_id", "base_version"),
+                name="runs_conflict_retry_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='command',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['committed', 'merged', 'unchanged', 'rejected', 'retry', 'escalated', 'superseded', 'done'])), name='runs_command_state_known'),
+            model_name="command",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        ["committed", "merged", "unchanged", "rejected", "retry", "escalated", "superseded", "done"],
+                    )
+                ),
+                name="runs_command_state_known",
+            ),
         ),
     ]

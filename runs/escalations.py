@@ -1,0 +1,192 @@
+"""Settling an escalation by one verb: apply, amend, keep or send back.
+
+A resolution is itself a command through the one mutation boundary, on the version the operator saw. It is
+refused only when something relevant moved since; unrelated traffic on a busy record refuses nothing.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runs import store
+from runs.attempts import Advance, advance, request_sha256
+from runs.definitions import Workflow
+from runs.errors import CommandIdReused, Fault, InvalidParams, Unavailable, VersionConflict
+from runs.locks import claim_id, hold_run
+from runs.overtaken import Settlement, close_overtaken, settle_case
+from runs.store import Record
+from runs.transactions import durable
+from runs.values import NewEntry, Principal, RunReading, Step, version_tag
+from runs.verbs import (
+    ENDS_AS,
+    Case,
+    Verb,
+    as_own_command,
+    check_verb,
+    load_case,
+    require_not_claimed,
+    shown_changes,
+)
+
+JSON = Any
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionRequest:
+    """How an operator settles a case, and the versions of run and case they saw."""
+
+    id: str
+    verb: Verb
+    reason: str
+    run_version: int
+    escalation_version: int
+    params: Mapping[str, JSON] | None = None  # only for amend
+    evidence: tuple[str, ...] = ()
+
+    def identity(self, escalation: str) -> dict[str, JSON]:
+        return {
+            "name": "resolve",
+            "escalation": escalation,
+            "verb": self.verb.value,
+            "params": None if self.params is None else dict(self.params),
+            "reason": self.reason,
+            "evidence": list(self.evidence),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a resolution did: the recorded answer and the run after it."""
+
+    answer: Mapping[str, JSON]
+    run: RunReading
+    workflow: Workflow
+    ledger_epoch: int
+    is_replay: bool = False
+
+
+@durable
+def resolve(principal: Principal, ref: str, request: ResolutionRequest) -> Resolution:
+    """Settle a case by one verb, on the versions of run and case that the operator saw.
+
+    Locks: authority (shared), the id, the run. Raises `NotFound`, `CommandIdReused`, `Forbidden`,
+    `AgentsCannotDecide`, `SeparationOfDuties`, `Halted`, `WorkflowSuspended`, `AuthorityRevoked`,
+    `InvalidParams`, `InvalidTransition`, `AlreadyDecided`, `EscalationClaimed`, `VersionConflict`.
+    """
+    key = load_case(principal, ref).run.key
+    claim_id(key, principal.actor, request.id)
+    hold_run(key)
+    case = load_case(principal, ref)
+    if replay := _replay(case, request):
+        return replay
+    if (request.params is not None) != (request.verb is Verb.AMEND):
+        fault = Fault("/params", "amend-only", "Parameters belong to amend, and to nothing else.")
+        raise InvalidParams(fault.detail, errors=[fault])
+    require_not_claimed(case)
+    step = check_verb(case, request.verb, request.params)
+    _require_seen(case, request)
+    return _settle(case, request, step)
+
+
+def _replay(case: Case, request: ResolutionRequest) -> Resolution | None:
+    recorded = store.read(case.run.key, case.operator.actor, request.id).recorded
+    if recorded is None:
+        return None
+    if recorded.request_sha256 != request_sha256(request.identity(case.ref)):
+        raise CommandIdReused
+    return Resolution(json.loads(recorded.answer), case.run, case.workflow, case.found.ledger_epoch, is_replay=True)
+
+
+def _require_seen(case: Case, request: ResolutionRequest) -> None:
+    """Raise `VersionConflict` when the case, or anything relevant of the run, moved since the operator looked."""
+    moved = _moved(case, request.run_version)
+    if case.row.version == request.escalation_version and not moved:
+        return
+    what = ", ".join(moved) or "a newer proposal joined this case"
+    tag = version_tag(case.found.ledger_epoch, case.run.version)
+    raise VersionConflict(
+        f"This moved since you looked: {what}. Nothing was applied.",
+        run=case.run.key,
+        disposition="retry",
+        base_version=request.run_version,
+        current_version=case.run.version,
+        current_etag=tag,
+        changed_fields=[item for item in shown_changes(case) if item["field"] in moved],
+        escalation={"id": case.ref, "url": f"/escalations/{case.ref}/", "version": case.row.version},
+    )
+
+
+def _moved(case: Case, seen: int) -> list[str]:
+    """What of status, proposed, read or shown fields was touched after version `seen`."""
+    since = store.entries_between(case.run, seen) if 1 <= seen <= case.run.version else None
+    if since is None:
+        return ["the record"]
+    earlier = store.entries_between(replace(case.run, version=seen), case.base_version) or ()
+    shown = {name for entry in earlier for name in entry.changes}
+    relevant = {"status"} | case.command.writes | case.command.reads | shown
+    return sorted({name for entry in since for name in entry.changes} & relevant)
+
+
+def _settle(case: Case, request: ResolutionRequest, step: Step | None) -> Resolution:
+    """Write the resolution: the step it makes, its ledger entry, the end of the case and of the proposal's command."""
+    proposal = replace(case.proposal, reason=request.reason, evidence=request.evidence)
+    attempt = as_own_command(case, proposal, request.params, request.id)
+    ahead = advance(attempt, step) if step is not None and not step.is_empty else None
+    mine = next(item for item in case.run.held if item.escalation == case.ref)
+    after = ahead.after if ahead else case.run
+    after = replace(after, held=tuple(item for item in after.held if item is not mine))
+    after, overtaken = close_overtaken(attempt, after)
+    resolution = {
+        "verb": request.verb.value,
+        "by": case.operator.actor,
+        "note": request.reason,
+        "command_id": request.id,
+        "version": after.version,
+    }
+    answer = {"verb": request.verb.value, "command": _outcome(case, request, ahead)}
+    entry = _entry(
+        case, attempt.body(**_facts(ahead)), resolution, after.version, tuple(ahead.changes if ahead else ())
+    )
+    identity = request_sha256(request.identity(case.ref))
+    record = Record(case.operator.actor, request.id, "resolve", identity, "done", answer)
+    if not store.step(case.run, after, [entry, *overtaken.entries], record, case.found.now):
+        raise Unavailable
+    settlement = Settlement(mine, case.row.command_id, entry.kind, ENDS_AS[request.verb], resolution)
+    settle_case(case.run.id, settlement, case.found.now)
+    overtaken.settle()
+    store.end_episode(case.run.id, case.row.principal, case.row.intent)
+    return Resolution(answer, after, case.workflow, case.found.ledger_epoch)
+
+
+def _facts(ahead: Advance | None) -> dict[str, JSON]:
+    if ahead is None:
+        return {"changes": {}, "consent": None}
+    return {"changes": dict(ahead.changes), "consent": ahead.consent.as_json() if ahead.consent else None}
+
+
+def _entry(
+    case: Case, body: dict[str, JSON], resolution: dict[str, JSON], version: int, touched: tuple[str, ...]
+) -> NewEntry:
+    proposal = {
+        "principal": case.row.principal,
+        "command_id": case.row.command_id,
+        "params": dict(case.proposal.params),
+    }
+    told = {**body, **resolution, "escalation": case.ref, "proposal": proposal}
+    return NewEntry("escalation.resolved", case.operator.actor, resolution["command_id"], told, version, touched)
+
+
+def _outcome(case: Case, request: ResolutionRequest, ahead: Advance | None) -> dict[str, JSON]:
+    """What the resolution did, as an outcome of a command."""
+    if request.verb in (Verb.KEEP, Verb.SEND_BACK):
+        return {"id": case.row.command_id, "outcome": ENDS_AS[request.verb], "version": case.run.version}
+    facts = _facts(ahead)
+    return {
+        "id": request.id,
+        "outcome": "committed" if ahead else "unchanged",
+        "base_version": case.run.version,
+        "version": ahead.after.version if ahead else case.run.version,
+        "changed": facts["changes"],
+        "consent": facts["consent"],
+    }
