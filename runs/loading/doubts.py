@@ -9,9 +9,10 @@ from runs.loading.faults import Findings, WarningCode
 
 
 def doubt(workflow: Workflow, findings: Findings) -> None:
-    """Warn of rules that can never decide, of parameters without use and of fields that nobody writes."""
+    """Warn of rules that can never decide, of commands and parameters without effect, of fields that nobody writes."""
     for command in workflow.commands.values():
         _doubt_rules(workflow, command, f"commands.{command.name}", findings)
+        _doubt_effect(command, findings)
         _doubt_params(command, findings)
     for action in workflow.actions.values():
         _doubt_rules(workflow, action, f"actions.{action.name}", findings)
@@ -19,6 +20,11 @@ def doubt(workflow: Workflow, findings: Findings) -> None:
         if not workflow.writers(name):
             words = "No command writes this field, and a creator may not set it."
             findings.warn(f"fields.{name}", WarningCode.NEVER_WRITTEN, words)
+
+
+def _doubt_effect(command: Command, findings: Findings) -> None:
+    if not command.effects and command.status is None:
+        findings.warn(f"commands.{command.name}", WarningCode.NO_EFFECT, "This command changes nothing.")
 
 
 def _doubt_params(command: Command, findings: Findings) -> None:

@@ -51,6 +51,7 @@ class WarningCode(StrEnum):
     """What is probably not meant, though it breaks nothing."""
 
     NEVER_MATCHES = "never-matches"  # a conflict rule that can never decide
+    NO_EFFECT = "no-effect"  # a command that changes nothing
     PARAM_UNUSED = "param-unused"
     NEVER_WRITTEN = "never-written"  # a field that keeps its first value for ever
 
