@@ -74,10 +74,7 @@ class RunSummary:
         }
 
 
-_SUMMARY_COLUMNS = (
-    "id", "key", "workflow", "revision", "status", "version", "input_version", "active_snapshot", "effect",
-    "created_at", "updated_at",
-)  # fmt: skip
+_SUMMARY_COLUMNS = tuple(RunSummary.__dataclass_fields__)
 
 
 def list_runs(
@@ -89,8 +86,8 @@ def list_runs(
         runs = runs.filter(status=status)
     if before is not None:
         runs = runs.filter(id__lt=before)
-    rows = runs.order_by("-id").values_list(*_SUMMARY_COLUMNS)[:limit]
-    return [RunSummary(*row[:4], RunStatus(row[4]), *row[5:]) for row in rows]
+    rows = runs.order_by("-id").values(*_SUMMARY_COLUMNS)[:limit]
+    return [RunSummary(**{**row, "status": RunStatus(row["status"])}) for row in rows]
 
 
 # ---- the ledger ------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from django.db import connection
 
+from runs import authority, catalog
 from tests import services
 from tests.services import Services
 
@@ -25,6 +26,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the services; this is called after an interrupt as well."""
     if running := config.stash.get(_SERVICES, None):
         running.stop()
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    """After a rollback an epoch or a revision can be given twice, which no other database does."""
+    authority.forget()
+    catalog.forget()
 
 
 @pytest.fixture(scope="session")
