@@ -11,38 +11,24 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import redis
 from psycopg import sql
 
-from console.binaries import Account
 from console.home import APP_ROLE, DATABASE, OWNER_ROLE, SUPERUSER, Home
+from console.processes import Program, as_account
 
 
 class EmbeddedFailure(Exception):
     """An embedded service cannot be set up; the text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A program to run: from which folder, as whom, with which input, and the signal that stops it in order."""
-
-    name: str
-    command: list[str]
-    folder: Path
-    account: Account | None
-    stdin: str = ""
-    stop_signal: signal.Signals = signal.SIGTERM
-
-
 # ---- PostgreSQL ----------------------------------------------------------------------------------------------
 
 
-def prepare_postgres(home: Home, programs: Path) -> Service:
+def prepare_postgres(home: Home, programs: Path) -> Program:
     """Make the cluster on the first start, and say how to run it. Raises `EmbeddedFailure`."""
     if not (home.postgres_data / "PG_VERSION").is_file():
         _initialise_cluster(home, programs)
@@ -61,7 +47,7 @@ def prepare_postgres(home: Home, programs: Path) -> Service:
     command = [str(programs / "postgres"), "-D", _data_argument(home)]
     for name, value in options.items():
         command += ["-c", f"{name}={value}"]
-    return Service("postgresql", command, home.postgres_data, home.account, stop_signal=signal.SIGINT)
+    return Program("postgresql", command, home.postgres_data, home.account, stop_signal=signal.SIGINT)
 
 
 def postgres_is_ready(home: Home) -> bool:
@@ -79,14 +65,14 @@ def ensure_roles(home: Home, *, create_databases: bool = False) -> None:
     with psycopg.connect(home.database_url(SUPERUSER, "postgres"), autocommit=True) as connection:
         for role in (OWNER_ROLE, APP_ROLE):
             verifier = connection.pgconn.encrypt_password(home.secrets[role].encode(), role.encode(), b"scram-sha-256")
-            if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone():
                 connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
             connection.execute(
                 sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier.decode())),
             )
         if create_databases:
             connection.execute(sql.SQL("ALTER ROLE {} CREATEDB").format(sql.Identifier(OWNER_ROLE)))
-        if not connection.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             names = {"database": sql.Identifier(DATABASE), "owner": sql.Identifier(OWNER_ROLE)}
             connection.execute(sql.SQL("CREATE DATABASE {database} OWNER {owner}").format(**names))
 
@@ -177,7 +163,7 @@ def _processes_in(folder: Path) -> set[int]:
 # ---- Valkey --------------------------------------------------------------------------------------------------
 
 
-def prepare_valkey(home: Home, program: Path) -> Service:
+def prepare_valkey(home: Home, program: Path) -> Program:
     """Say how to run the broker. It keeps a log of its writes, and refuses new ones rather than dropping old."""
     config = {
         "port": "0",
@@ -192,7 +178,7 @@ def prepare_valkey(home: Home, program: Path) -> Service:
     }
     # Through standard input, since a command line is for everybody to read.
     text = "".join(f"{name} {value}\n" for name, value in config.items())
-    return Service("valkey", [str(program), "-"], home.valkey_data, home.account, stdin=text)
+    return Program("valkey", [str(program), "-"], home.valkey_data, home.account, stdin=text)
 
 
 def valkey_is_ready(home: Home) -> bool:
@@ -204,13 +190,3 @@ def valkey_is_ready(home: Home) -> bool:
         return False
     finally:
         client.close()
-
-
-# ---- common --------------------------------------------------------------------------------------------------
-
-
-def as_account(account: Account | None) -> dict[str, Any]:
-    """Arguments of `subprocess` that run a program as this account."""
-    if account is None:
-        return {}
-    return {"user": account.uid, "group": account.gid, "extra_groups": []}

@@ -77,7 +77,12 @@ SETTINGS = (
     Setting(
         "CLEARANCE_PORT",
         "8000",
-        "Port of the console started by `up`, on the loopback address.",
+        "Port of the console started by `up`.",
+    ),
+    Setting(
+        "CLEARANCE_BIND",
+        "127.0.0.1",
+        "Address the console started by `up` listens on. Another one belongs behind a proxy that ends TLS.",
     ),
     Setting(
         "CLEARANCE_ALLOW_PRIVATE_DESTINATIONS",
@@ -173,20 +178,21 @@ def load(environ: MutableMapping[str, str], dotenv: Path) -> None:
         _complete(environ, parse_env_file(dotenv.read_text(encoding="utf-8")))
     refuse_unknown(environ)
     if environ.get("CLEARANCE_ENV") != "production":
-        _complete(environ, _recorded_services(environ))
+        recorded = recorded_services(home(environ))
+        if environ.get("DATABASE_URL"):
+            recorded.pop("DATABASE_OWNER_URL", None)
+        _complete(environ, recorded)
     for setting in SETTINGS:
         if environ.get(setting.name) == "":
             del environ[setting.name]
 
 
-def _recorded_services(environ: Mapping[str, str]) -> dict[str, str]:
+def recorded_services(home: Path) -> dict[str, str]:
+    """The services `up` started for a home, as it recorded them; nothing if it never did."""
     try:
-        recorded = parse_env_file((home(environ) / SERVICES_FILE).read_text(encoding="utf-8"))
+        return parse_env_file((home / SERVICES_FILE).read_text(encoding="utf-8"))
     except OSError:
         return {}
-    if environ.get("DATABASE_URL"):
-        recorded.pop("DATABASE_OWNER_URL", None)
-    return recorded
 
 
 def _complete(environ: MutableMapping[str, str], more: Mapping[str, str]) -> None:

@@ -33,6 +33,7 @@ PRODUCTION = CLEARANCE_ENV == "production"
 
 CLEARANCE_HOME = environment.home(os.environ)
 CLEARANCE_PORT = env.int("CLEARANCE_PORT", 8000)
+CLEARANCE_BIND = env("CLEARANCE_BIND", default="127.0.0.1")
 CLEARANCE_ALLOW_PRIVATE_DESTINATIONS = env.bool("CLEARANCE_ALLOW_PRIVATE_DESTINATIONS", False)
 CLEARANCE_SWEEP_SECONDS = env.float("CLEARANCE_SWEEP_SECONDS", 5)
 CLEARANCE_LIVE = env("CLEARANCE_LIVE", default="poll")
@@ -116,6 +117,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "console.context.navigation",
+                "console.context.appearance",
             ],
         },
     },

@@ -10,12 +10,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from console import binaries, embedded
 from console.environment import SETTINGS
 from console.home import APP_ROLE, OWNER_ROLE, Home
-from console.supervisor import spawn
+from console.processes import Program, kill_rest, spawn
 
 #: How long a service may take to answer, and to stop.
 PATIENCE_SECONDS = 30
@@ -41,7 +42,7 @@ class Services:
 
     def __init__(self) -> None:
         self.home = _home()
-        self._processes: list[tuple[embedded.Service, subprocess.Popen[bytes]]] = []
+        self._processes: list[tuple[Program, subprocess.Popen[bytes]]] = []
 
     def start(self) -> None:
         """Start both and wait until both answer; on failure, stop what runs."""
@@ -49,9 +50,8 @@ class Services:
             valkey = embedded.prepare_valkey(self.home, binaries.valkey_program())
             postgres = embedded.prepare_postgres(self.home, binaries.postgres_programs())
             for service in (postgres, valkey):
-                log = (self.home.logs / f"{service.name}.log").open("ab")
-                with log:
-                    self._processes.append((service, spawn(service, log=log)))
+                with (self.home.logs / f"{service.name}.log").open("ab") as log:
+                    self._processes.append((service, spawn(service, log)))
             _wait_for(lambda: embedded.postgres_is_ready(self.home), "PostgreSQL")
             _wait_for(lambda: embedded.valkey_is_ready(self.home), "Valkey")
             embedded.ensure_roles(self.home, create_databases=True)
@@ -63,11 +63,9 @@ class Services:
         """Stop both in reverse order and remove their data."""
         for service, process in reversed(self._processes):
             process.send_signal(service.stop_signal)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(PATIENCE_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            kill_rest(process)
         self._processes.clear()
         shutil.rmtree(self.home.root, ignore_errors=True)
         os.environ.pop(_HOME, None)

@@ -1,0 +1,183 @@
+"""One run of `up`, step by step: settle the settings, lock the home, start the services, migrate, start the rest.
+
+Owns the rule that embedded services and demo data are refused in production.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+
+from console import binaries, embedded, environment, parts, schema
+from console.home import APP_ROLE, OWNER_ROLE, Home
+from console.management.commands.migrate import connected_as_owner
+from console.supervisor import Supervisor
+from runs.models import WorkflowRevision
+
+
+class AlreadyRunning(Exception):
+    """Another `up` runs these parts of this home; the text is its address."""
+
+
+class Unstartable(Exception):
+    """The installation cannot be started like this; the text says what to do."""
+
+
+class Startup:
+    """What `up` was asked for, and the steps of doing it."""
+
+    def __init__(self, *, home: Path, port: int, names: Sequence[str], demo: bool, say: Callable[[str], None]) -> None:
+        self._root = home.expanduser().resolve()
+        self._url = f"http://127.0.0.1:{port}"
+        self._port = port
+        self._names = names
+        self._demo = demo
+        self._say = say
+
+    def run(self) -> None:
+        """Run until `StopRequested`.
+
+        Raises `AlreadyRunning`, `Unstartable`, and what the services and parts raise when they cannot start.
+        """
+        self._refuse_in_production()
+        account = None if settings.PRODUCTION else binaries.service_account(create=True)
+        home = Home.open(self._root, account=account)
+        with ExitStack() as locks:
+            for name in self._names:
+                if not self._lock(locks, name):
+                    raise AlreadyRunning(self._holder(name))
+            self._settle_settings(home)
+            self._refuse_taken_ports()
+            with Supervisor(home.logs, self._say) as supervisor:
+                # Services of another `up` on the same home serve this one as well.
+                if self._lock(locks, "services"):
+                    supervisor.start(*parts.services(home, postgres=_runs_postgres(home), valkey=_runs_valkey(home)))
+                self._bring_schema(home)
+                supervisor.start(*parts.application(self._names, home.root))
+                supervisor.start(*(parts.demo(home.root) if self._demo else []))
+                self._announce(home)
+                supervisor.watch()
+
+    # ---- before anything is started ------------------------------------------------------------------------------
+
+    def _refuse_in_production(self) -> None:
+        if not settings.PRODUCTION:
+            return
+        if self._demo:
+            raise Unstartable("--demo makes people with known roles and is refused with CLEARANCE_ENV=production.")
+        if missing := [name for name in ("DATABASE_URL", "REDIS_URL") if not os.environ.get(name)]:
+            raise Unstartable(f"CLEARANCE_ENV=production starts no services of its own: set {' and '.join(missing)}.")
+
+    def _lock(self, locks: ExitStack, name: str) -> bool:
+        """Take the lock of a part for as long as this process lives; False if another has it."""
+        folder = self._root / "locks"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = locks.enter_context((folder / name).open("a+", encoding="utf-8"))
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        file.truncate(0)
+        file.write(self._url)
+        file.flush()
+        return True
+
+    def _holder(self, name: str) -> str:
+        return (self._root / "locks" / name).read_text(encoding="utf-8")
+
+    def _settle_settings(self, home: Home) -> None:
+        """Record where the services are, and start over if the settings were read before that was known."""
+        wanted = {
+            "CLEARANCE_HOME": str(home.root),
+            "CLEARANCE_PORT": str(self._port),
+            "SECRET_KEY": home.secrets["secret_key"],
+            "DATABASE_URL": home.database_url(APP_ROLE),
+            "DATABASE_OWNER_URL": home.database_url(OWNER_ROLE),
+            "REDIS_URL": home.redis_url(),
+        }
+        self._forget_other_home(home)
+        for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL"):
+            if os.environ.get(name, wanted[name]) != wanted[name]:
+                del wanted[name]
+        if "DATABASE_URL" not in wanted:
+            del wanted["DATABASE_OWNER_URL"]
+        if self._demo:
+            wanted["CLEARANCE_ALLOW_PRIVATE_DESTINATIONS"] = "on"
+        home.record_services({name: value for name, value in wanted.items() if not name.startswith("CLEARANCE_")})
+        if any(os.environ.get(name) != value for name, value in wanted.items()):
+            os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | wanted)
+
+    def _forget_other_home(self, home: Home) -> None:
+        """Drop from the environment what was read from the record of the home the settings name, if it is another."""
+        if home.root == settings.CLEARANCE_HOME:
+            return
+        for name, value in environment.recorded_services(settings.CLEARANCE_HOME).items():
+            if os.environ.get(name) == value:
+                del os.environ[name]
+
+    def _refuse_taken_ports(self) -> None:
+        ports = [self._port] if "web" in self._names else []
+        ports += [parts.sandbox_port()] if self._demo else []
+        for port in ports:
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind(("127.0.0.1", port))
+                except OSError as error:
+                    raise Unstartable(f"Port {port} cannot be used ({error.strerror}). Choose with --port.") from None
+
+    # ---- with the services running -------------------------------------------------------------------------------
+
+    def _bring_schema(self, home: Home) -> None:
+        """Migrate if needed, store the shipped workflows in a new database, and seed the demo once."""
+        own = _runs_postgres(home)
+        if own:
+            embedded.ensure_roles(home)
+        elif tuple(self._names) != parts.NAMES:
+            return  # where parts run apart, migrating is a step of its own
+        if not (own and schema.is_current()):
+            self._say("database: migrating")
+            call_command("migrate", interactive=False, verbosity=0)
+            if own:
+                with connected_as_owner("default"):
+                    schema.note_current()
+        if not WorkflowRevision.objects.exists() and find_spec("console.management.commands.workflows"):
+            shipped = sorted(str(file) for file in (settings.BASE_DIR / "runs" / "workflows").glob("*.toml"))
+            call_command("workflows", "apply", *shipped)
+        if self._demo and not _demo_file(home).exists() and find_spec("console.demo"):
+            self._say("demo: seeding")
+            import_module("console.demo").seed(home.root)
+        connections.close_all()
+
+    def _announce(self, home: Home) -> None:
+        lines = [f"Clearance is running at {self._url}" if "web" in self._names else "Running."]
+        if self._demo and _demo_file(home).exists():
+            made = json.loads(_demo_file(home).read_text(encoding="utf-8"))
+            lines += [f"  sign in as  {person['username']:<8} {person['password']}" for person in made["people"]]
+            lines += [f"  agent       {made['agent']['name']:<8} {made['agent']['token']}"]
+        lines += [f"  data        {home.root}", f"  logs        {home.logs}"]
+        lines += ["  backup      python manage.py backup FILE", "  stop        Ctrl-C"]
+        self._say("\n".join(lines))
+
+
+def _demo_file(home: Home) -> Path:
+    """What the demo made, for the people who try it: 0600, written by its seed."""
+    return home.root / "demo.json"
+
+
+def _runs_postgres(home: Home) -> bool:
+    return os.environ["DATABASE_URL"] == home.database_url(APP_ROLE)
+
+
+def _runs_valkey(home: Home) -> bool:
+    return os.environ["REDIS_URL"] == home.redis_url()
