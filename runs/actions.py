@@ -4,7 +4,6 @@ Order inside: authority lock, id, read, replay, authority, decide (pure), condit
 under the run lock when something came between. No loops and no outside work.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from runs.conflicts import holding
 from runs.definitions import Policy, Workflow, schema_faults
 from runs.digest import canonical
 from runs.errors import (
-    CommandIdReused,
     Fault,
     FieldsTooLarge,
     InvalidParams,
@@ -25,6 +23,7 @@ from runs.errors import (
 )
 from runs.fields import FieldKind, same
 from runs.locks import claim_id, hold_run
+from runs.outcomes import Outcome, refused, replayed, visible
 from runs.overtaken import close_overtaken
 from runs.permissions import (
     may_see,
@@ -42,24 +41,6 @@ from runs.transitions import MAX_FIELDS_BYTES, check_params, require_legal
 from runs.values import CommandRequest, Held, Judgement, NewEntry, Principal, RunReading, Step
 
 JSON = Any
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a command: its state, the recorded answer, and the run where the answer shows one."""
-
-    state: str  # committed | merged | unchanged | rejected | retry | escalated | superseded
-    answer: Mapping[str, JSON]
-    run: RunReading | None = None
-    workflow: Workflow | None = None
-    ledger_epoch: int = 0
-    is_replay: bool = False
-    resolution: Mapping[str, JSON] | None = None
-
-    @property
-    def is_refusal(self) -> bool:
-        """Whether the answer is a 412: nothing of the command was applied."""
-        return self.state in ("rejected", "retry", "escalated")
 
 
 # ---- commands --------------------------------------------------------------------------------------------
@@ -87,41 +68,14 @@ def apply_command(principal: Principal, key: str, expected: int, request: Comman
 def _evaluate(principal: Principal, key: str, expected: int, request: CommandRequest) -> Outcome | None:
     """Look up, read, judge and write once. None when something came between reading and writing."""
     found = store.read(key, principal.actor, request.id, request.counted_intent)
-    run, principal, policy = _visible(principal, found)
-    if replay := _replay(principal, found, run, expected, request):
+    run, principal, policy = visible(principal, found)
+    if replay := replayed(principal, found, run, expected, request):
         return replay
     attempt = _admit(principal, found, run, policy, expected, request)
     if expected == run.version:
         require_legal(attempt.workflow, run.state, attempt.command)
         return _apply(attempt, None)
     return _apply_stale(attempt)
-
-
-def _visible(principal: Principal, found: Found) -> tuple[RunReading, Principal, Policy]:
-    principal = authority.current(principal, found.authority_epoch, found.now)
-    if found.run is None:
-        raise NotFound
-    policy = authority.policy_of(found.run.workflow, found.authority_epoch)
-    if not may_see(principal, found.run.workflow, policy):
-        raise NotFound
-    return found.run, principal, policy
-
-
-def _replay(
-    principal: Principal, found: Found, run: RunReading, expected: int, request: CommandRequest
-) -> Outcome | None:
-    """The recorded outcome of the id as it stands now, if it stands for this request."""
-    recorded = found.recorded
-    if recorded is None:
-        return None
-    if recorded.request_sha256 != request_sha256(request.identity()):
-        raise CommandIdReused(f"{request.id} was already used for another request, {recorded.name}.")
-    answer = json.loads(recorded.answer)
-    resolution = json.loads(recorded.resolution) if recorded.resolution else None
-    if recorded.state == "retry" and answer.get("base_version") != expected:
-        earlier = store.refusal_at(run.id, principal.actor, request.id, expected)
-        return None if earlier is None else Outcome("retry", earlier, is_replay=True)
-    return Outcome(recorded.state, answer, is_replay=True, resolution=resolution)
 
 
 def _admit(
@@ -148,14 +102,7 @@ def _apply_stale(attempt: Attempt) -> Outcome | None:
         return _unchanged(attempt)
     if judgement.disposition is Disposition.MERGE:
         return _apply(attempt, judgement)
-    return _refused(refuse(attempt, judgement))
-
-
-def _refused(answer: Mapping[str, JSON] | None) -> Outcome | None:
-    if answer is None:
-        return None
-    state = {"retry": "retry", "reject": "rejected", "escalate": "escalated"}[answer["disposition"]]
-    return Outcome(state, answer)
+    return refused(refuse(attempt, judgement))
 
 
 def _apply(attempt: Attempt, merge: Judgement | None) -> Outcome | None:
@@ -165,7 +112,7 @@ def _apply(attempt: Attempt, merge: Judgement | None) -> Outcome | None:
         return _unchanged(attempt)
     if held := _held_against(attempt, step):
         names = sorted(held.elements.keys() & step.changes.keys())
-        return _refused(escalate_held(attempt, held, names))
+        return refused(escalate_held(attempt, held, names))
     return _commit(attempt, step, merge)
 
 
