@@ -206,7 +206,9 @@ def retry_without_base(because: str) -> Judgement:
 
 
 def elements_written(command: Command, params: Mapping[str, JSON]) -> Mapping[str, tuple[str, ...] | None]:
-    """What an escalated command holds: fields whole (None), or elements of sets and logs."""
+    """What an escalated command holds: fields whole (None), or elements of sets and logs; a freeze holds its own name."""
+    if command.entry_kind == "snapshot.frozen":
+        return {command.name: None}
     held: dict[str, tuple[str, ...] | None] = {}
     for op in command.ops(params):
         element = element_of(op)

@@ -267,6 +267,22 @@ class Workflow:
         }  # fmt: skip
 
     @cached_property
+    def freezes(self) -> Mapping[str, Command]:
+        """The freeze of each action as a command, for judging conflicts. Nobody can ask for one by this name."""
+        return {
+            f"freeze:{name}": Command(
+                f"freeze:{name}", action.title, action.scope,
+                reads=action.reads, only_when=action.only_when, allowed_in=action.allowed_in,
+                on_conflict=action.on_conflict, otherwise=action.otherwise, entry_kind="snapshot.frozen",
+            )
+            for name, action in self.actions.items()
+        }  # fmt: skip
+
+    def judged(self, name: str) -> Command | None:
+        """A command or a freeze by the name under which conflicts and cases know it."""
+        return self.command(name) or self.freezes.get(name)
+
+    @cached_property
     def declares_start(self) -> bool:
         """Whether a command of its own leads out of `received`; if none does, the first committed one does."""
         return any(command.status is not None for command in self.commands.values())

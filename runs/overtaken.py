@@ -13,7 +13,6 @@ from uuid import UUID
 
 from runs import store
 from runs.attempts import Attempt
-from runs.definitions import Workflow
 from runs.errors import ClearanceError
 from runs.models import Escalation
 from runs.states import ENDS
@@ -78,18 +77,21 @@ def _overtaken(attempt: Attempt, after: RunReading, case: Held) -> Settlement | 
         resolution = {"verb": "keep", "note": note, **by}
         return Settlement(case, escalation.command_id, "escalation.resolved", "rejected", resolution)
     proposal = json.loads(escalation.conflict.proposal or "null")
-    if proposal and _already_holds(attempt.workflow, after, proposal):
+    if proposal and _already_holds(attempt, after, proposal):
         resolution = {"verb": "superseded", "note": "What it proposed holds now.", **by}
         return Settlement(case, escalation.command_id, "escalation.superseded", "superseded", resolution)
     return None
 
 
-def _already_holds(workflow: Workflow, after: RunReading, proposal: Mapping[str, JSON]) -> bool:
-    command = workflow.command(proposal["name"])
+def _already_holds(attempt: Attempt, after: RunReading, proposal: Mapping[str, JSON]) -> bool:
+    """Whether `after` already is what was proposed; for a freeze: whether another candidate came under review."""
+    if proposal["name"] in attempt.workflow.freezes:
+        return after.state.active_snapshot not in (None, attempt.run.state.active_snapshot)
+    command = attempt.workflow.command(proposal["name"])
     if command is None:
         return False
     try:
-        return apply(workflow, after.state, command, proposal["params"]).is_empty
+        return apply(attempt.workflow, after.state, command, proposal["params"]).is_empty
     except ClearanceError:
         return False
 

@@ -100,7 +100,7 @@ def load_case(principal: Principal, ref: str) -> Case:
         raise NotFound
     workflow = catalog.definition(run.workflow, run.revision)
     proposal = _proposal(row)
-    command = workflow.command(proposal.name)
+    command = workflow.judged(proposal.name)
     if command is None:
         raise NotFound
     return Case(row, proposal, command, row.conflict.base_version, found, run, workflow, policy, operator)
@@ -202,7 +202,7 @@ def verbs_for(case: Case) -> list[dict[str, JSON]]:
 
 def _verb_for(case: Case, verb: Verb) -> dict[str, JSON]:
     try:
-        require_notclaimed_by_other(case)
+        require_not_claimed(case)
         step = check_verb(case, verb)
     except ClearanceError as refusal:
         return {"verb": verb.value, "legal": False, "because": refusal.detail}
@@ -227,7 +227,7 @@ def preview_amended(case: Case, params: Mapping[str, JSON]) -> dict[str, JSON]:
 # ---- claims of others --------------------------------------------------------------------------------------
 
 
-def require_notclaimed_by_other(case: Case) -> None:
+def require_not_claimed(case: Case) -> None:
     """A claim of another operator stops everybody but admins."""
     row, now = case.row, case.found.now
     held = row.claimed_by and row.claimed_until and row.claimed_until > now

@@ -14,6 +14,7 @@ from runs import actions, authority, catalog, store
 from runs.administration import AgentTerms, By, create_agent, create_person
 from runs.definitions import Workflow
 from runs.models import Person
+from runs.outcomes import Outcome
 from runs.states import Role
 from runs.values import CommandRequest, Principal, RunReading
 
@@ -103,7 +104,7 @@ def agent(
 # ---- runs ------------------------------------------------------------------------------------------------
 
 
-def command(who: Principal, key: str, name: str, on: int | None = None, **params: JSON) -> actions.Outcome:
+def command(who: Principal, key: str, name: str, on: int | None = None, **params: JSON) -> Outcome:
     """Apply a command, by default to the current version. The member `id_` names the command."""
     number = params.pop("id_", f"c-{next(_numbers)}")
     version = reading(key).version if on is None else on

@@ -1,0 +1,157 @@
+"""Submitting artifacts: immutable, content-addressed outputs of one worker for one slot, with their inputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Any
+
+from approvals import blobs
+from approvals.errors import HashMismatch
+from approvals.models import Artifact
+from runs import authority, catalog, store
+from runs.attempts import request_sha256
+from runs.definitions import Slot, Workflow
+from runs.digest import tagged
+from runs.errors import CommandIdReused, Fault, InvalidParams, NotFound, Unavailable
+from runs.locks import claim_id, hold_run
+from runs.models import Agent, Person
+from runs.permissions import may_see, require_running, require_scope
+from runs.store import Found, Record
+from runs.transactions import durable
+from runs.values import NewEntry, Principal, RunReading
+
+JSON = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """An artifact as its worker sends it."""
+
+    id: str
+    slot: str
+    input_version: int
+    media_type: str
+    content: bytes
+    sha256: str
+    sources: Sequence[str] = ()
+    reason: str = ""
+
+    def identity(self) -> dict[str, JSON]:
+        return {
+            "name": "submit-artifact",
+            "slot": self.slot,
+            "input_version": self.input_version,
+            "media_type": self.media_type,
+            "sha256": self.sha256,
+            "sources": list(self.sources),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The artifact, and whether it was there already."""
+
+    artifact: Artifact
+    is_replay: bool
+
+
+def submit_artifact(principal: Principal, key: str, submission: Submission) -> Submitted:
+    """Keep the output of a worker for its slot: a ledger entry of the run, and no version step.
+
+    The content is hashed and put aside before the transaction. Locks: the id, the run. Raises `NotFound`,
+    `HashMismatch`, `InvalidParams`, `CommandIdReused` and the refusals of authority.
+    """
+    actual = tagged(submission.content)
+    if actual != submission.sha256:
+        fault = Fault("/sha256", "hash-mismatch", "The content does not have this hash.")
+        raise HashMismatch(fault.detail, errors=[fault], expected=submission.sha256, actual=actual)
+    in_storage = blobs.put_aside(submission.content) is not None
+    return _submit(principal, key, submission, in_storage)
+
+
+@durable
+def _submit(principal: Principal, key: str, submission: Submission, in_storage: bool) -> Submitted:
+    claim_id(key, principal.actor, submission.id)
+    hold_run(key)
+    found = store.read(key, principal.actor, submission.id)
+    principal, run, workflow = _admit(principal, found, submission)
+    digest = request_sha256(submission.identity())
+    if found.recorded is not None and found.recorded.request_sha256 != digest:
+        raise CommandIdReused
+    same = Artifact.objects.filter(
+        run_id=run.id, slot=submission.slot, input_version=submission.input_version, content_id=submission.sha256
+    ).first()
+    if same is not None:
+        return Submitted(same, is_replay=True)
+    blobs.keep(submission.content, submission.sha256, in_storage=in_storage)
+    artifact = _insert(principal, run, submission, found)
+    body = {**submission.identity(), "artifact": artifact.pk, "bytes": len(submission.content)}
+    entry = NewEntry("artifact.submitted", principal.actor, submission.id, body, run.version)
+    record = Record(principal.actor, submission.id, "submit-artifact", digest, "done", {"artifact": artifact.pk})
+    if not store.step(run, run, [entry], None if found.recorded else record, found.now):
+        raise Unavailable
+    return Submitted(artifact, is_replay=False)
+
+
+def _admit(principal: Principal, found: Found, submission: Submission) -> tuple[Principal, RunReading, Workflow]:
+    principal = authority.current(principal, found.authority_epoch, found.now)
+    run = found.run
+    if run is None:
+        raise NotFound
+    policy = authority.policy_of(run.workflow, found.authority_epoch)
+    if not may_see(principal, run.workflow, policy):
+        raise NotFound
+    workflow = catalog.definition(run.workflow, run.revision)
+    slot = workflow.slots.get(submission.slot)
+    if slot is None:
+        raise _unfit("/slot", f"{run.workflow} has no slot {submission.slot}.")
+    require_running(principal, policy, is_halted=found.is_halted)
+    require_scope(principal, run.workflow, slot.scope, policy)
+    _check(run, slot, submission)
+    return principal, run, workflow
+
+
+def _check(run: RunReading, slot: Slot, submission: Submission) -> None:
+    if submission.media_type not in slot.media_types:
+        raise _unfit("/media_type", f"The slot takes {', '.join(slot.media_types)}.")
+    if not 1 <= submission.input_version <= run.input_version:
+        raise _unfit("/input_version", f"The run never had an input version {submission.input_version}.")
+
+
+def _unfit(pointer: str, words: str) -> InvalidParams:
+    return InvalidParams(words, errors=[Fault(pointer, "unacceptable", words)])
+
+
+def _insert(principal: Principal, run: RunReading, submission: Submission, found: Found) -> Artifact:
+    number = (
+        1 + Artifact.objects.filter(run_id=run.id, slot=submission.slot, input_version=submission.input_version).count()
+    )
+    return Artifact.objects.create(
+        id=f"{run.key}:{submission.slot}:{submission.input_version}:{letters(number)}",
+        run_id=run.id,
+        slot=submission.slot,
+        input_version=submission.input_version,
+        number=number,
+        media_type=submission.media_type,
+        content_id=submission.sha256,
+        sources=list(submission.sources),
+        author=principal.actor,
+        author_person_id=person_behind(principal),
+        at=found.now,
+    )
+
+
+def person_behind(principal: Principal) -> int:
+    """The number of the person who acts, or who owns the agent that does; 0 for the system."""
+    if principal.is_agent:
+        return Agent.objects.values_list("owner_id", flat=True).get(name=principal.name)
+    return Person.objects.filter(username=principal.name).values_list("pk", flat=True).first() or 0
+
+
+def letters(number: int) -> str:
+    """1 → a, 26 → z, 27 → aa: how the artifacts of one slot and input version are told apart."""
+    text = ""
+    while number:
+        number, place = divmod(number - 1, 26)
+        text = ascii_lowercase[place] + text
+    return text

@@ -1,0 +1,60 @@
+"""Bytes by their hash: in the database up to 1 MiB, beyond it in Django's file storage (local or S3-compatible).
+
+Bytes are read and hashed before any transaction; inside one only hashes are compared. What is read is
+hashed again before anybody relies on it.
+"""
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+
+from approvals.errors import HashMismatch
+from approvals.models import Content
+from runs.digest import tagged
+from runs.errors import NotFound
+
+#: Content up to this many bytes is kept in the database.
+IN_DATABASE = 1024 * 1024
+
+STORAGE = "artifacts"
+
+
+def put_aside(body: bytes) -> str | None:
+    """Put large content into file storage under its hash, before the transaction that names it.
+
+    Returns the name in storage, or None when the content belongs in the database. Content that no
+    transaction came to name is harmless: it is found again by its hash.
+    """
+    if len(body) <= IN_DATABASE:
+        return None
+    name = file_name(tagged(body))
+    storage = storages[STORAGE]
+    if not storage.exists(name):
+        storage.save(name, ContentFile(body))
+    return name
+
+
+def file_name(sha256: str) -> str:
+    """Where content of this hash lies in storage."""
+    digest = sha256.removeprefix("sha256:")
+    return f"{digest[:2]}/{digest}"
+
+
+def keep(body: bytes, sha256: str, *, in_storage: bool) -> None:
+    """Name content in the database, in the transaction that needs it. The same content is kept once."""
+    row = Content(sha256=sha256, size=len(body), body=None if in_storage else body, in_storage=in_storage)
+    Content.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def read(sha256: str) -> bytes:
+    """The content of this hash, hashed again. Raises `NotFound` when erased or missing, `HashMismatch` when altered."""
+    row = Content.objects.filter(sha256=sha256).first()
+    if row is None or row.erased_at is not None:
+        raise NotFound("This content has been erased.")
+    if row.in_storage:
+        with storages[STORAGE].open(file_name(sha256)) as file:
+            body: bytes = file.read()
+    else:
+        body = bytes(row.body or b"")
+    if tagged(body) != sha256:
+        raise HashMismatch("The stored content no longer has its hash.", expected=sha256, actual=tagged(body))
+    return body

@@ -1,0 +1,11 @@
+DROP TRIGGER approvals_standing_guard ON approvals_standingapproval;
+DROP TRIGGER approvals_decision_guard ON approvals_decision;
+DROP TRIGGER approvals_snapshot_guard ON approvals_snapshot;
+DROP TRIGGER approvals_content_guard ON approvals_content;
+DROP TRIGGER approvals_destination_frozen ON approvals_destinationrevision;
+DROP TRIGGER approvals_artifact_frozen ON approvals_artifact;
+DROP FUNCTION approvals_standing_guard();
+DROP FUNCTION approvals_decision_guard();
+DROP FUNCTION approvals_snapshot_guard();
+DROP FUNCTION approvals_content_guard();
+ALTER TABLE approvals_decision DROP CONSTRAINT approvals_decision_of_manifest;

@@ -1,0 +1,3 @@
+DROP TRIGGER outbox_effect_guard ON outbox_effect;
+DROP FUNCTION outbox_effect_guard();
+DROP FUNCTION outbox_effect_steps();
