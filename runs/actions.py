@@ -102,7 +102,7 @@ def _apply_stale(attempt: Attempt) -> Outcome | None:
         return _unchanged(attempt)
     if judgement.disposition is Disposition.MERGE:
         return _apply(attempt, judgement)
-    return refused(refuse(attempt, judgement))
+    return refused(attempt, refuse(attempt, judgement))
 
 
 def _apply(attempt: Attempt, merge: Judgement | None) -> Outcome | None:
@@ -112,7 +112,7 @@ def _apply(attempt: Attempt, merge: Judgement | None) -> Outcome | None:
         return _unchanged(attempt)
     if held := _held_against(attempt, step):
         names = sorted(held.elements.keys() & step.changes.keys())
-        return refused(escalate_held(attempt, held, names))
+        return refused(attempt, escalate_held(attempt, held, names))
     return _commit(attempt, step, merge)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runs import authority, store
-from runs.attempts import request_sha256
+from runs.attempts import Attempt, request_sha256
 from runs.definitions import Policy, Workflow
 from runs.errors import CommandIdReused, NotFound
 from runs.permissions import may_see
@@ -65,9 +65,9 @@ def replayed(
     return Outcome(recorded.state, answer, is_replay=True, resolution=resolution)
 
 
-def refused(answer: Mapping[str, JSON] | None) -> Outcome | None:
+def refused(attempt: Attempt, answer: Mapping[str, JSON] | None) -> Outcome | None:
     """The outcome of a refusal by rule; None when something came between and nothing was written."""
     if answer is None:
         return None
     state = {"retry": "retry", "reject": "rejected", "escalate": "escalated"}[answer["disposition"]]
-    return Outcome(state, answer)
+    return Outcome(state, answer, workflow=attempt.workflow)
