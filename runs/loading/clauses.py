@@ -17,7 +17,7 @@ JSON = Any
 #: What a conflict rule can watch beside the fields.
 WATCHED = frozenset({"status", "active_snapshot"})
 
-_STATUSES = frozenset(status.value for status in RunStatus)
+_STATUSES = tuple(status.value for status in RunStatus)
 
 
 def read_reads(table: Table, fields: Fields) -> frozenset[str]:

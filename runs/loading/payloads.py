@@ -103,9 +103,9 @@ def _check_standing(workflow: Workflow, action: Action, findings: Findings) -> N
     """A standing approval is measured by what is paid, or it would measure nothing."""
     for measure, name in (action.standing or {}).items():
         place = f"actions.{action.name}.standing.{measure}"
-        if findings.touches(place, f"actions.{action.name}.payload", f"fields.{name}"):
+        field = workflow.fields.get(name)
+        if field is None or findings.touches(place, f"actions.{action.name}.payload", f"fields.{name}"):
             continue
-        field = workflow.fields[name]
         if field.kind is not FieldKind.EXCLUSIVE or name not in action.payload_fields:
             words = f"The payload must show `{name}`, an exclusive field, by which a standing approval is measured."
             findings.refuse(place, FaultCode.STANDING_NOT_PAID, words)

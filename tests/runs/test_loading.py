@@ -1,12 +1,17 @@
 """Loading definitions: every fault and warning with its place, one change of a sound definition at a time."""
 
+import json
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runs.definitions import Workflow
 from runs.errors import DefinitionInvalid
@@ -15,10 +20,11 @@ from runs.loading import load_workflow
 from runs.loading.faults import FaultCode, WarningCode
 from runs.states import Disposition, RunStatus
 from runs.values import Budget
+from tests.runs.claim import CLAIM, CORPUS, changed, faults_of, warnings_of
+
+JSON = Any
 
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT / "tests/runs/definitions_corpus"
-CLAIM = (CORPUS / "claim.toml").read_text(encoding="utf-8")
 SHIPPED = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "runs/workflows").glob("*.toml")}
 
 
@@ -35,15 +41,6 @@ class Change:
         return changed((self.old, self.new))
 
 
-def changed(*replacements: tuple[str, str]) -> str:
-    """The claim definition with some of its texts replaced, each of which is there once."""
-    text = CLAIM
-    for old, new in replacements:
-        assert text.count(old) == 1, f"“{old}” is there {text.count(old)} times"
-        text = text.replace(old, new)
-    return text
-
-
 _CHANGES = tomllib.loads((CORPUS / "claim_changes.toml").read_text(encoding="utf-8"))
 WARNINGS = [Change(**item) for item in _CHANGES.pop("warnings")]
 FAULTS = [Change(**item) for section in _CHANGES.values() for item in section]
@@ -52,17 +49,6 @@ FAULTS = [Change(**item) for section in _CHANGES.values() for item in section]
 def numbered(changes: list[Change]) -> list[str]:
     """A name for each change, by the line on which it stands among its like."""
     return [f"{number}: {change.code} at {change.place}" for number, change in enumerate(changes, 1)]
-
-
-def faults_of(text: str) -> list[tuple[str, str]]:
-    """Place and code of every fault of a definition."""
-    with pytest.raises(DefinitionInvalid) as refusal:
-        load_workflow(text)
-    return [(fault.pointer, fault.code) for fault in refusal.value.errors]
-
-
-def warnings_of(text: str) -> list[tuple[str, str]]:
-    return [(warning.pointer, warning.code) for warning in load_workflow(text).warnings]
 
 
 # ---- sound definitions -----------------------------------------------------------------------------------
@@ -218,109 +204,58 @@ def test_what_is_no_toml_is_a_fault_and_nothing_else(text: str) -> None:
     assert [code for _, code in faults_of(text)] == ["syntax"]
 
 
-# ---- statuses that no run has ----------------------------------------------------------------------------
+# ---- anything at all -------------------------------------------------------------------------------------
 
-START = '[commands.start]\ntitle = "Start"\nscope = "claim:handle"\nallowed_in = ["received"]\nstatus = "working"\n'
+Place = tuple[str | int, ...]
 
-
-def without_actions(text: str) -> str:
-    return text[: text.index("[actions.pay]")]
-
-
-def test_statuses_after_review_are_reached_only_where_something_is_frozen() -> None:
-    assert faults_of(without_actions(CLAIM)) == [
-        ("commands.file-letter.allowed_in", "unreachable-status"),
-        ("commands.close.allowed_in", "unreachable-status"),
-        ("commands.set-payout.allowed_in", "unreachable-status"),
-    ]
-
-
-def test_a_run_is_at_work_only_where_a_command_starts_it() -> None:
-    text = changed(('allowed_in = ["received"]', 'allowed_in = ["working"]'))
-
-    assert ("commands.flag.allowed_in", "unreachable-status") in faults_of(text)
-
-
-def test_the_first_command_starts_the_work_where_none_declares_it() -> None:
-    assert load_workflow(changed((START, ""))).warnings == ()
-
-
-def test_freezing_early_and_denying_leads_to_work_as_well() -> None:
-    text = changed(
-        ('allowed_in = ["received"]', 'allowed_in = ["working"]'),
-        (
-            'allowed_in = ["working", "ready_for_review"]\non_conflict = [ {',
-            'allowed_in = ["received"]\non_conflict = [ {',
-        ),
-    )
-
-    assert load_workflow(text).warnings == ()
-
-
-# ---- explicit merges -------------------------------------------------------------------------------------
-
-RULES = CLAIM[CLAIM.index("on_conflict = [") : CLAIM.index('otherwise = "retry"\n\n[actions.pay]')]
-COMMUTE = '{ when_changed = ["flags"], then = "merge", because = "Flags do not matter." }'
-
-
-def rules(*written: str) -> str:
-    return changed((RULES, f"on_conflict = [{', '.join(written)}]\n"))
-
-
-def rule(*names: str, then: str, to: str = "") -> str:
-    watched = ", ".join(f'"{name}"' for name in names)
-    return f'{{ when_changed = [{watched}], {to} then = "{then}", because = "So it is." }}'
-
-
-@pytest.mark.parametrize("then", ["retry", "reject", "escalate"])
-def test_a_merge_is_sound_once_earlier_rules_decide_every_touched_decision(then: str) -> None:
-    text = rules(rule("payout", then=then), rule("currency", then="escalate"), COMMUTE)
-
-    assert load_workflow(text).warnings == ()
-
-
-@pytest.mark.parametrize(
-    "earlier",
-    [
-        [],
-        [rule("payout", then="escalate")],
-        [rule("payout", then="escalate"), rule("currency", then="escalate", to='to = ["EUR", "USD"],')],
-        [rule("flags", "letters", "status", then="escalate")],
-    ],
+anything = st.recursive(
+    st.booleans() | st.integers(-1, 1) | st.sampled_from(["", "x", "{", "{fields.x}", "working", "payout", "request"]),
+    lambda below: (
+        st.lists(below, max_size=2) | st.dictionaries(st.sampled_from(["$ref", "type", "id"]), below, max_size=2)
+    ),
+    max_leaves=4,
 )
-def test_a_merge_that_could_meet_a_touched_decision_is_refused(earlier: list[str]) -> None:
-    place = f"commands.set-payout.on_conflict[{len(earlier)}].then"
-
-    assert (place, "unsafe-merge") in faults_of(rules(*earlier, COMMUTE))
 
 
-def test_a_later_rule_does_not_make_a_merge_sound() -> None:
-    text = rules(COMMUTE, rule("payout", "currency", then="escalate"))
-
-    assert faults_of(text) == [("commands.set-payout.on_conflict[0].then", "unsafe-merge")]
-
-
-def test_a_merge_of_what_commutes_needs_no_earlier_rule() -> None:
-    text = changed(("increment = { calls = 1 }", f"increment = {{ calls = 1 }}\non_conflict = [{COMMUTE}]"))
-
-    assert load_workflow(text).warnings == ()
+def written(value: JSON) -> str:
+    """A value as TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {written(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(written, value)) + "]"
+    return json.dumps(value)
 
 
-# ---- facts of consent ------------------------------------------------------------------------------------
+def places(value: JSON, place: Place = ()) -> Iterator[Place]:
+    """The place of every value inside a value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in inside:
+        yield (*place, name)
+        yield from places(item, (*place, name))
 
 
-@pytest.mark.parametrize("status", ["approved", "dispatching", "needs_reconciliation"])
-def test_no_fact_of_consent_changes_between_approval_and_outcome(status: str) -> None:
-    text = changed(('"sent", "failed", "revoked"]', f'"{status}"]'))
+def put(document: JSON, place: Place, value: JSON) -> JSON:
+    """The document with another value in one place."""
+    if not place:
+        return value
+    copy = document.copy()
+    copy[place[0]] = put(copy[place[0]], place[1:], value)
+    return copy
 
-    assert faults_of(text) == [("commands.close.allowed_in", "consent-written-late")]
 
+@given(place=st.sampled_from(list(places(tomllib.loads(CLAIM)))), value=anything)
+def test_whatever_is_written_anywhere_is_sound_or_refused_in_words(place: Place, value: JSON) -> None:
+    document = put(tomllib.loads(CLAIM), place, value)
 
-def test_a_fact_that_is_more_than_a_condition_does_not_change_at_the_end_of_a_cycle_either() -> None:
-    """`stage` may change in `sent` as long as `only_when` is all that reads it."""
-    text = changed(('reads = ["holder"]\nonly_when', 'reads = ["holder", "stage"]\nonly_when'))
-
-    assert faults_of(text) == [("commands.close.allowed_in", "consent-written-late")]
+    try:
+        workflow = load_workflow(
+            "\n".join(f"{json.dumps(key)} = {written(item)}" for key, item in document.items())
+        ).workflow
+    except DefinitionInvalid as refusal:
+        assert all(fault.code in set(FaultCode) and fault.detail for fault in refusal.errors)
+    else:
+        assert all(field.validator for field in workflow.fields.values())
+        assert all(command.validator for command in workflow.commands.values())
 
 
 # ---- warnings --------------------------------------------------------------------------------------------
