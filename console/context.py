@@ -58,6 +58,13 @@ ACCOUNT_LINKS = (
     AccountLink("Halt", "octagon-pause", "halt:switch", frozenset({Role.ADMIN})),
 )
 
+#: Tabs over the pages about one's own account.
+ACCOUNT_PAGES = (
+    ("Overview", "account:overview"),
+    ("Password", "account_change_password"),
+    ("Second factor", "mfa_index"),
+)
+
 #: Queues of the inbox that a key sequence leads to: label, keys, value of the inbox's `queue` filter.
 QUEUES = (
     ("Reviews", "g r", "reviews"),
@@ -98,10 +105,10 @@ class NavigationItem:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `navigation`, `account_links`, `queues` and `search_url` for signed-in people."""
+    """Context processor: `navigation`, `account_links`, `account_pages`, `queues`, `search_url`; empty for strangers."""
     person = getattr(request, "user", None)  # a request refused early has none
     if person is None or not person.is_authenticated:
-        return {"navigation": (), "account_links": (), "queues": (), "search_url": ""}
+        return {"navigation": (), "account_links": (), "account_pages": (), "queues": (), "search_url": ""}
     counts = counted(request)
     inbox = url_of("inbox:list")
     return {
@@ -122,6 +129,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             {"label": link.label, "icon": link.icon, "url": url}
             for link in ACCOUNT_LINKS
             if (not link.roles or link.roles.intersection(person.roles)) and (url := url_of(link.route))
+        ],
+        "account_pages": [
+            {"label": label, "url": url, "current": request.path == url}
+            for label, route in ACCOUNT_PAGES
+            if (url := url_of(route))
         ],
         "queues": [
             {"label": label, "hotkey": keys, "url": f"{inbox}?queue={queue}"} for label, keys, queue in QUEUES if inbox

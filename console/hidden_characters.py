@@ -29,6 +29,12 @@ JOINING_SCRIPTS = frozenset(
     ["ARABIC", "SYRIAC", "MANDAIC", "MONGOLIAN", "NKO", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "KHMER", "MYANMAR", "TIBETAN"]
 )
 
+#: First words in the names of letters that belong to no script of their own.
+SHARED = frozenset(
+    "ALEF ANGSTROM BET CARON COMBINING DALET EULER FEMININE GIMEL HALFWIDTH IDEOGRAPHIC INFORMATION "
+    "KATAKANA-HIRAGANA KELVIN MASCULINE MASU MICRO MODIFIER OHM PLANCK SUPERSCRIPT TURNED VERTICAL".split()
+)
+
 #: The flags that are spelt with tag characters: England, Scotland, Wales.
 TAG_FLAG = re.compile(
     "\U0001f3f4(?:%s)\U000e007f"
@@ -76,8 +82,9 @@ def name_of(char: str) -> str:
 
 
 def script_of(char: str) -> str:
-    """The script a letter belongs to, by the first word of its name, or an empty text."""
-    return unicodedata.name(char, "").partition(" ")[0] if unicodedata.category(char)[0] in "LM" else ""
+    """The script a letter belongs to, by the first word of its name; empty for what every script uses."""
+    script = unicodedata.name(char, "").partition(" ")[0] if unicodedata.category(char)[0] in "LM" else ""
+    return "" if script in SHARED else script
 
 
 def _joins_letters(text: str, at: int) -> bool:

@@ -71,13 +71,13 @@ def inspect(text: str) -> Shown:
         if segment.kind is Kind.TEXT:
             plain_text.append(segment.text)
             continue
-        if plain_text:
-            segments.append(Segment(Kind.TEXT, "".join(plain_text)))
-            plain_text.clear()
+        if joined := "".join(plain_text):
+            segments.append(Segment(Kind.TEXT, joined))
+        plain_text.clear()
         segments.append(segment)
         findings[finding] = None
-    if plain_text:
-        segments.append(Segment(Kind.TEXT, "".join(plain_text)))
+    if joined := "".join(plain_text):
+        segments.append(Segment(Kind.TEXT, joined))
     return Shown(tuple(segments), tuple(findings))
 
 
@@ -94,7 +94,7 @@ def _pieces(text: str) -> Iterator[tuple[Segment, str]]:
             yield Segment(Kind.TEXT, text[at : found.start()]), ""
         at, end = found.span()
         if not found["other"]:
-            yield _collapsed(found)
+            yield from _collapsed(found)
         elif _is_ordinary(found[0]):
             yield Segment(Kind.TEXT, found[0]), ""
         else:
@@ -116,15 +116,17 @@ def _is_ordinary(run: str) -> bool:
     )
 
 
-def _collapsed(found: re.Match[str]) -> tuple[Segment, str]:
+def _collapsed(found: re.Match[str]) -> Iterator[tuple[Segment, str]]:
+    """Padding as a count; a blank or a line break stays on either side of what was blank."""
     if found["lines"]:
-        what = f"{found['lines'].count(chr(10)) - 1:,} empty lines"
-        return Segment(Kind.COLLAPSED, f"\n⟨{what}⟩\n", "folded, nothing else was here"), "long runs of empty lines"
-    if found["blanks"]:
-        what = f"{len(found['blanks']):,} blanks"
-        return Segment(Kind.COLLAPSED, f" ⟨{what}⟩ ", "folded, nothing else was here"), "long runs of blanks"
-    what = f"{len(found['equals']):,} × {found['equals'][0]}"
-    return Segment(Kind.COLLAPSED, f"⟨{what}⟩", "the same character again and again"), "long runs of one character"
+        edge, what, finding = "\n", f"{found['lines'].count(chr(10)) - 1:,} empty lines", "long runs of empty lines"
+    elif found["blanks"]:
+        edge, what, finding = " ", f"{len(found['blanks']):,} blanks", "long runs of blanks"
+    else:
+        edge, what, finding = "", f"{len(found['equals']):,} × {found['equals'][0]}", "long runs of one character"
+    yield Segment(Kind.TEXT, edge), ""
+    yield Segment(Kind.COLLAPSED, f"⟨{what}⟩", "folded: nothing else was here"), finding
+    yield Segment(Kind.TEXT, edge), ""
 
 
 def _other(text: str, at: int) -> tuple[list[tuple[Segment, str]], int]:

@@ -1,7 +1,7 @@
 """Names and hosts that look like others: mixed scripts, letters that pass for Latin, punycode.
 
-Pure: standard library, `hidden_characters` and `hostile`. A whole name in one script is never marked for its
-script; a word that mixes two is, and so is a word of letters that all pass for Latin ones.
+Pure: standard library, `hidden_characters` and `hostile`. A name in one script is never marked for its script;
+a word that mixes two is, and so is a word whose letters all pass for Latin ones.
 """
 
 import re
@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from console.hidden_characters import script_of
-from console.hostile import Kind, Segment, Shown, inspect
+from console.hostile import LISTED, Kind, Segment, Shown, inspect
 
 #: Scripts that one language writes together.
 TOGETHER = (
@@ -17,6 +17,9 @@ TOGETHER = (
     frozenset({"LATIN", "CJK", "BOPOMOFO"}),
     frozenset({"LATIN", "CJK", "HANGUL"}),
 )
+
+#: Letters of one alphabet dressed up as another: mathematical, full width, script, black letter.
+STYLED = frozenset({"MATHEMATICAL", "FULLWIDTH", "SCRIPT", "BLACK-LETTER", "DOUBLE-STRUCK"})
 
 #: Cyrillic and Greek letters that are drawn like Latin ones.
 PASS_FOR_LATIN = frozenset("асеіјорѕухһԁԛԝӏӀАВЕЅІЈКМНОРСТУХԌԚԜαονρυιΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
@@ -33,23 +36,16 @@ class Host:
 
 
 def inspect_name(text: str) -> Shown:
-    """A person's, payee's or agent's name; marks follow the word they speak of."""
+    """A person's, payee's or agent's name, or a text that holds some; what is odd about its words stands at its end."""
     shown = inspect(text)
-    segments: list[Segment] = []
-    findings = dict.fromkeys(shown.findings)
-    for segment in shown.segments:
-        if segment.kind is not Kind.TEXT:
-            segments.append(segment)
-            continue
-        at = 0
-        for word in _WORD.finditer(segment.text):
-            if mark := oddity(word[0]):
-                segments += [Segment(Kind.TEXT, segment.text[at : word.end()]), Segment(Kind.MARK, f"⟨{mark}⟩", mark)]
-                findings["letters that look like others"] = None
-                at = word.end()
-        if at < len(segment.text):
-            segments.append(Segment(Kind.TEXT, segment.text[at:]))
-    return Shown(tuple(segments), tuple(findings))
+    words = _WORD.findall("".join(segment.text for segment in shown.segments if segment.kind is Kind.TEXT))
+    odd = list(dict.fromkeys(filter(None, map(oddity, words))))
+    if not odd:
+        return shown
+    marks = [Segment(Kind.MARK, f"⟨{found}⟩", "letters that look like others") for found in odd[:LISTED]]
+    if len(odd) > LISTED:
+        marks.append(Segment(Kind.MARK, f"⟨{len(odd) - LISTED} more words⟩", "letters that look like others"))
+    return Shown((*shown.segments, *marks), (*shown.findings, "letters that look like others"))
 
 
 def inspect_host(host: str) -> Host:
@@ -63,7 +59,7 @@ def inspect_host(host: str) -> Host:
 def oddity(word: str) -> str:
     """What is wrong with the letters of one word, in words; empty when nothing is."""
     scripts = {script for char in word if (script := script_of(char))}
-    if styled := scripts & {"MATHEMATICAL", "FULLWIDTH", "CIRCLED", "SQUARED", "PARENTHESIZED"}:
+    if styled := scripts & STYLED:
         return f"{named(styled)} letters"
     if len(scripts) > 1 and not any(scripts <= together for together in TOGETHER):
         return f"mixed scripts: {named(scripts)}{_foreign(word, scripts)}"

@@ -4,12 +4,14 @@ Each tag only chooses words, an icon and a tone and leaves the HTML to a templat
 Django escapes it. No tag marks anything as safe. Rules live elsewhere: what is legal comes from the view.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.forms import BaseForm
 from django.template.base import Parser, Token
 from django.template.context import Context
 
@@ -240,8 +242,8 @@ def agent_text(text: object, who: str = "", label: str = "Text from the agent") 
 
 @component("code")
 def json_block(content: object, label: str = "JSON") -> dict[str, Any]:
-    """Canonical text, every character of it, in a block that scrolls, wraps and can be copied."""
-    return {"shown": inspect(_text(content)), "label": label}
+    """Canonical text, every character of it, in a block that scrolls, wraps and can be copied; odd words marked."""
+    return {"shown": inspect_name(_text(content)), "label": label}
 
 
 # ---- differences -----------------------------------------------------------------------------------------------
@@ -278,6 +280,27 @@ def pager(page: object) -> dict[str, Any]:
 def empty(title: str, text: str = "", icon: str = "inbox", tone: str = "quiet") -> dict[str, Any]:
     """What stands where nothing is yet: what would appear here and how to make it appear."""
     return {"title": title, "text": text, "icon": icon, "tone": tone}
+
+
+# ---- forms -----------------------------------------------------------------------------------------------------
+
+
+@component("form_fields")
+def form_fields(form: BaseForm) -> dict[str, Any]:
+    """Every field of a form with its label, hint and errors, each tied to its input for screen readers."""
+    for field in form:
+        if field.field.widget.attrs.get("placeholder") == field.label:
+            del field.field.widget.attrs["placeholder"]  # the label stands above it already
+    return {"form": form}
+
+
+@component("qr")
+def qr(svg: str) -> dict[str, Any]:
+    """The QR code of the second factor, drawn by our own page so that no image has to come from a data URL."""
+    box, path = re.search(r'viewBox="([^"]+)"', svg), re.search(r'\bd="([^"]+)"', svg)
+    if not box or not path:
+        raise ValueError("not the drawing of a QR code")
+    return {"view_box": box[1], "path": path[1]}
 
 
 def _text(value: object) -> str:

@@ -26,3 +26,8 @@ document.addEventListener("click", async ({ target }) => {
   setTimeout(() => button.classList.remove("copied"), 1200);
   document.getElementById("announcer").textContent = "Copied.";
 });
+
+document.addEventListener("allauth.error", (event) => {
+  event.preventDefault();
+  document.getElementById("passkey-error")?.removeAttribute("hidden");
+});

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import include, path
 from playwright.sync_api import BrowserContext, Route
 
+from console.context import SCREENS
 from runs.states import Disposition, RunStatus
 
 ORIGIN = "https://console.test"
@@ -34,7 +35,8 @@ def view(request: HttpRequest, name: str) -> HttpResponse:
         is_authenticated=True, roles=["operator", "admin"], get_username=lambda: "mara"
     )
     template = engines["django"].from_string((FOLDER / f"{name}.html").read_text())
-    return HttpResponse(template.render(context(), request))
+    halt = {"since": datetime.now(UTC), "by": "user:ops", "reason": "Key leaked", "in_force": True, "in_flight": 2}
+    return HttpResponse(template.render(context() | ({"halt": halt} if name == "moved" else {}), request))
 
 
 def context() -> dict[str, Any]:
@@ -56,11 +58,34 @@ def context() -> dict[str, Any]:
         "dispositions": list(Disposition),
         "effect_states": ["pending", "dispatching", "needs_reconciliation", "succeeded", "failed", "cancelled"],
         "page": {"previous_url": "", "next_url": "?after=abc", "summary": "1 to 50 of more"},
-        "halt": {"since": datetime.now(UTC), "by": "user:ops", "reason": "Key leaked", "in_force": True, "in_flight": 2},
+        "moved": {
+            "version": 23,
+            "url": "",
+            "changes": [
+                {"field": "refund_amount", "old": "25.00", "new": "27.50", "actor": "user:jonas", "at": datetime.now(UTC)},
+                {"field": "tags", "old": ["late"], "new": ["late", "vip"], "actor": "agent:tagger", "restored": True},
+            ],
+        },
+        "refusal": {
+            "title": "Refused: somebody else holds this case",
+            "detail": "mara holds it until 12:24.",
+            "code": "escalation-claimed",
+        },
     }
 
 
-urlpatterns = [path("gallery/<name>/", view), path("", include("console.urls"))]
+def elsewhere(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("A screen that a link leads to.")
+
+
+urlpatterns = [
+    path("gallery/<name>/", view),
+    path("", include("console.urls")),
+    *(
+        path(f"{screen.key}/", include(([path("", elsewhere, name=screen.route.partition(":")[2])], screen.key)))
+        for screen in SCREENS
+    ),
+]
 
 
 def attach(browser_context: BrowserContext) -> None:
@@ -77,7 +102,7 @@ def attach(browser_context: BrowserContext) -> None:
                 return
             route.fulfill(body=found.read_bytes(), content_type=TYPES.get(found.suffix, "application/octet-stream"))
             return
-        response = client.get(f"{address.path}?{address.query}", headers=route.request.headers, secure=True)
+        response = client.get(f"{address.path}?{address.query}", headers=route.request.headers, secure=True, follow=True)
         route.fulfill(status=response.status_code, headers=dict(response.items()), body=response.content)
 
     browser_context.route(f"{ORIGIN}/**", answer)
