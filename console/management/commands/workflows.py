@@ -3,7 +3,6 @@
 Every fault is one line with its place; nothing is stored unless every file is sound. Warnings refuse nothing.
 """
 
-import getpass
 from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from console import command_line
 from runs import catalog
 from runs.errors import ClearanceError, DefinitionInvalid, Fault
 from runs.loading import load_workflow
@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
     def _apply(self, file: Path, text: str, *, dry_run: bool) -> None:
         try:
-            stored = catalog.plan_workflow(text) if dry_run else catalog.store_workflow(text, _actor())
+            stored = catalog.plan_workflow(text) if dry_run else catalog.store_workflow(text, command_line.actor())
         except ClearanceError as refusal:
             raise CommandError(f"{file}: {refusal}") from refusal
         name = f"{stored.slug} revision {stored.revision}"
@@ -87,7 +87,3 @@ def _read(file: Path) -> str:
         raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise CommandError(f"{file} is not written in UTF-8.") from error
-
-
-def _actor() -> str:
-    return f"cli:{getpass.getuser()}"
