@@ -14,4 +14,5 @@ class Migration(migrations.Migration):
         guard(SQL, "run_guard_v1"),
         guard(SQL, "ledger_guard_v1"),
         guard(SQL, "record_guards_v1"),
+        guard(SQL, "authority_guards_v1"),
     ]

@@ -76,10 +76,15 @@ def test_entries_of_older_transactions_come_before_those_of_younger_ones(app_dsn
     cast.run_received("R-2")
     place = read_feed(["refund"], Place(), 50).next or Place()
     append = """
+        WITH step AS (
+            UPDATE runs_run SET head_seq = 2, head_hash = 'b', feed_xid = pg_current_xact_id() WHERE key = 'R-2'
+            RETURNING id, feed_xid
+        )
         INSERT INTO runs_ledgerentry (run_id, seq, version, kind, actor, at, touched, body_sha256, prev_hash, hash,
                                       feed_xid)
-        SELECT id, 2, 1, 'artifact.submitted', 'agent:old', clock_timestamp(), '{}', '', '', '', pg_current_xact_id()
-        FROM runs_run WHERE key = 'R-2'
+        SELECT step.id, 2, 1, 'artifact.submitted', 'agent:old', clock_timestamp(), '{}', '', before.head_hash, 'b',
+               step.feed_xid
+        FROM step JOIN runs_run before USING (id)
     """
 
     # The older transaction writes to R-2 and commits after a younger one wrote to R-1.

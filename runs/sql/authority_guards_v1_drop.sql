@@ -1,0 +1,12 @@
+DROP TRIGGER runs_halt_authority ON runs_installation;
+DROP TRIGGER runs_policy_authority ON runs_policyversion;
+DROP TRIGGER runs_agent_authority ON runs_agent;
+DROP TRIGGER runs_person_authority ON runs_person;
+DROP FUNCTION runs_authority_guard();
+DROP TRIGGER runs_installation_guard ON runs_installation;
+DROP FUNCTION runs_installation_guard();
+ALTER TABLE runs_installation DROP COLUMN epoch_xid;
+DROP TRIGGER runs_policy_version_step ON runs_policyversion;
+DROP FUNCTION runs_policy_version_step();
+DROP TRIGGER runs_authority_change_frozen ON runs_authoritychange;
+DROP TRIGGER runs_policy_version_frozen ON runs_policyversion;
