@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from runs.definitions import Command, Rule, Workflow
-from runs.fields import FieldKind, Op, Verb, element_of, opposes, same, undo
+from runs.fields import FieldKind, Op, Verb, element_of, identity, opposes, same, undo
 from runs.states import Disposition, RunStatus
 from runs.transitions import apply, legality
 from runs.values import Between, Budget, ChangedField, Episode, Held, Judgement, RunState
@@ -44,13 +44,20 @@ def changed_since(base: RunState, current: RunState, between: Sequence[Between])
             field=name,
             base=base.value(name),
             current=current.value(name),
-            restored=same(base.value(name), current.value(name)),
+            restored=_is_equal(base.value(name), current.value(name)),
             version=entry.version,
             changed_by=entry.actor,
             command_id=entry.command_id,
         )
         for name, entry in last.items()
     )
+
+
+def _is_equal(left: JSON, right: JSON) -> bool:
+    """Whether two values of a field are one; the order of a set's elements carries no meaning."""
+    if isinstance(left, list) and isinstance(right, list):
+        return sorted(map(identity, left)) == sorted(map(identity, right))
+    return same(left, right)
 
 
 @dataclass(frozen=True)
@@ -206,7 +213,7 @@ def retry_without_base(because: str) -> Judgement:
 
 
 def elements_written(command: Command, params: Mapping[str, JSON]) -> Mapping[str, tuple[str, ...] | None]:
-    """What an escalated command holds: fields whole (None), or elements of sets and logs; a freeze holds its own name."""
+    """What an escalated command holds: fields whole (None), elements of sets and logs, or a freeze its own name."""
     if command.entry_kind == "snapshot.frozen":
         return {command.name: None}
     held: dict[str, tuple[str, ...] | None] = {}

@@ -112,15 +112,6 @@ def _append(items: list[JSON], op: Op) -> tuple[JSON, Change | None]:
     raise ItemIdReused(detail, errors=[Fault(f"/params/{op.field}/id", ItemIdReused.code, detail)])
 
 
-def join(first: Change | None, second: Change) -> Change:
-    """One change that says what two changes of one field in one command did together."""
-    if first is None:
-        return second
-    if "to" in second:
-        return {"from": first["from"], "to": second["to"]}
-    return {name: [*first.get(name, ()), *second.get(name, ())] for name in {**first, **second}}
-
-
 def undo(value: JSON, change: Change) -> JSON:
     """The value before `change` led to `value`. (The order of a set's elements carries no meaning.)"""
     if "to" in change:

@@ -88,9 +88,13 @@ def may_command(principal: Principal, workflow: Workflow, policy: Policy, comman
 
 
 def require_running(principal: Principal, policy: Policy, *, is_halted: bool) -> None:
-    """Raise when a halt or a suspension stops this agent's commands."""
-    if not principal.is_agent:
-        return
+    """Raise when a halt or a suspension stops this agent's commands. People's own commands go on."""
+    if principal.is_agent:
+        require_going_on(policy, is_halted=is_halted)
+
+
+def require_going_on(policy: Policy, *, is_halted: bool) -> None:
+    """Raise while a halt or a suspension stops what leads to an effect, whoever asks."""
     if is_halted:
         raise Halted
     if policy.suspended:

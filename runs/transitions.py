@@ -7,10 +7,10 @@ change by name; `consent_after` says whether a review survives a change.
 from collections.abc import Mapping
 from typing import Any
 
-from runs.definitions import Command, Workflow, schema_faults
+from runs.definitions import Action, Command, Workflow, schema_faults
 from runs.digest import canonical
 from runs.errors import Fault, FieldsTooLarge, InvalidParams, InvalidTransition
-from runs.fields import Change, apply_op, join, same
+from runs.fields import Change, apply_op, same
 from runs.states import ENDS, LEGAL_STEPS, RunStatus
 from runs.values import ConsentNote, RunState, Step, UnderReview
 
@@ -20,7 +20,7 @@ JSON = Any
 MAX_FIELDS_BYTES = 256 * 1024
 
 
-def legality(workflow: Workflow, state: RunState, command: Command) -> str | None:
+def legality(workflow: Workflow, state: RunState, command: Command | Action) -> str | None:
     """Why `command` may not be applied to `state` now, as a sentence; None when it may."""
     if state.status not in command.allowed_in:
         allowed = ", ".join(workflow.label(status) for status in RunStatus if status in command.allowed_in)
@@ -62,7 +62,7 @@ def apply(workflow: Workflow, state: RunState, command: Command, params: Mapping
     for op in command.ops(params):
         fields[op.field], change = apply_op(fields[op.field], op)
         if change is not None:
-            changes[op.field] = join(changes.get(op.field), change)
+            changes[op.field] = change
     status = _next_status(workflow, state.status, command, bool(changes))
     if status is not state.status:
         changes["status"] = {"from": state.status.value, "to": status.value}

@@ -20,10 +20,8 @@ from runs.errors import (
     ClearanceError,
     EscalationClaimed,
     Forbidden,
-    Halted,
     NotFound,
     SeparationOfDuties,
-    WorkflowSuspended,
 )
 from runs.models import Escalation
 from runs.permissions import (
@@ -31,6 +29,7 @@ from runs.permissions import (
     is_operator,
     may_see,
     require_command,
+    require_going_on,
     require_grant,
     require_running,
     require_within_limits,
@@ -127,7 +126,7 @@ def check_verb(case: Case, verb: Verb, params: Mapping[str, JSON] | None = None)
     _require_other_side(case, verb)
     if verb in (Verb.KEEP, Verb.SEND_BACK):
         return None
-    _require_going_on(case)
+    require_going_on(case.policy, is_halted=case.found.is_halted)
     if verb is Verb.APPLY:
         _require_original_authority(case)
     return as_own_command(case, case.proposal, params).next_step() if _is_legal(case, params) else None
@@ -158,13 +157,6 @@ def shown_changes(case: Case) -> list[dict[str, JSON]]:
     between = store.entries_between(case.run, case.base_version) or ()
     last = {name: entry for entry in between for name in entry.changes}
     return [{"field": name, "changed_by": entry.actor, "version": entry.version} for name, entry in last.items()]
-
-
-def _require_going_on(case: Case) -> None:
-    if case.found.is_halted:
-        raise Halted
-    if case.policy.suspended:
-        raise WorkflowSuspended
 
 
 def _require_original_authority(case: Case) -> None:

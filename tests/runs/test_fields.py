@@ -17,7 +17,6 @@ from runs.fields import (
     element_of,
     empty,
     identity,
-    join,
     opposes,
     same,
     undo,
@@ -199,20 +198,6 @@ def test_changes_of_different_elements_commute(value: JSON, left: JSON, right: J
 
 
 # ---- several changes of one field in one command ---------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "joined"),
-    [
-        (None, {"added": ["a"]}, {"added": ["a"]}),
-        ({"from": 1, "to": 2}, {"from": 2, "to": 3}, {"from": 1, "to": 3}),
-        ({"added": ["a"]}, {"added": ["b"]}, {"added": ["a", "b"]}),
-        ({"added": ["a"]}, {"removed": ["b"]}, {"added": ["a"], "removed": ["b"]}),
-        ({"appended": [letter("m1")]}, {"appended": [letter("m2")]}, {"appended": [letter("m1"), letter("m2")]}),
-    ],
-)
-def test_changes_of_one_field_are_told_as_one(first: Change | None, second: Change, joined: Change) -> None:
-    assert join(first, second) == joined
 
 
 # ---- elements and opposites ------------------------------------------------------------------------------

@@ -1,0 +1,140 @@
+"""Reading a snapshot for deciding: what was frozen, who decided what, what counts, who could still decide.
+
+Reads and judges; writes nothing. Everything about authority is as of the epoch that was read.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from approvals.consent import Given, Standing, counting, standing
+from approvals.models import Decision, DestinationRevision, Snapshot
+from approvals.separation import Part, part_of
+from approvals.states import Verdict
+from runs import authority, catalog
+from runs.chain import rfc3339
+from runs.definitions import Action, Policy, Workflow
+from runs.digest import tagged
+from runs.errors import NotFound
+from runs.models import Person
+from runs.states import Role
+from runs.store import Found
+from runs.values import Principal, RunReading
+
+JSON = Any
+
+
+def eligible_people(policy: Policy) -> dict[int, str]:
+    """Everybody who reviews under this policy now, by number."""
+    people = Person.objects.filter(
+        is_active=True, roles__contains=[Role.REVIEWER.value], workflow_groups__overlap=sorted(policy.reviewers)
+    )
+    return dict(people.values_list("pk", "username"))
+
+
+@dataclass(frozen=True)
+class Review:
+    """A snapshot with everything that deciding and authorizing need, read in one transaction."""
+
+    row: Snapshot
+    found: Found
+    run: RunReading
+    workflow: Workflow
+    action: Action
+    policy: Policy
+    principal: Principal
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        return list(self.row.decisions.select_related("person").order_by("decided_at", "id"))
+
+    @cached_property
+    def reviewers(self) -> dict[int, str]:
+        return authority.cached(
+            self.found.authority_epoch, ("reviewers", self.run.workflow), lambda: eligible_people(self.policy)
+        )
+
+    @cached_property
+    def given(self) -> list[Given]:
+        return [
+            Given(
+                id=f"d-{row.pk.hex}",
+                verdict=Verdict(row.verdict),
+                person_id=row.person_id,
+                username=row.person.username,
+                authority_version=row.authority_version,
+                expires_at=row.expires_at,
+                revoked_by=row.revoked_by,
+                spent_by=row.spent_by,
+            )
+            for row in self.decisions
+            if row.ledger_epoch == self.found.ledger_epoch
+        ]
+
+    @cached_property
+    def counting(self) -> list[Given]:
+        """The approvals that count now, one a person."""
+        people = frozenset(self.reviewers)
+        return counting(self.given, self.policy.authority_version, people, self.found.now)
+
+    def standing_of(self, given: Given) -> Standing:
+        return standing(given, self.policy.authority_version, frozenset(self.reviewers), self.found.now)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """Who took part, and therefore may not approve under strict separation."""
+        return [Part(**part) for part in json.loads(self.row.parts)]
+
+    def part_of(self, person_id: int) -> Part | None:
+        return part_of(self.parts, person_id) if self.policy.separation == "strict" else None
+
+    @cached_property
+    def possible(self) -> list[str]:
+        """The people who could still give an approval that counts."""
+        done = {item.person_id for item in self.counting}
+        return [name for number, name in self.reviewers.items() if number not in done and not self.part_of(number)]
+
+    @property
+    def is_active(self) -> bool:
+        return self.run.state.active_snapshot == self.row.pk
+
+    @cached_property
+    def manifest(self) -> JSON:
+        return json.loads(bytes(self.row.manifest))
+
+    @cached_property
+    def destination(self) -> DestinationRevision:
+        """The destination revision that was frozen."""
+        return DestinationRevision.objects.get(name=self.row.destination, revision=self.row.destination_revision)
+
+    @property
+    def hashes_hold(self) -> bool:
+        """Whether the stored bytes still have the hashes they were frozen with."""
+        payload = self.row.payload
+        return tagged(bytes(self.row.manifest)) == self.row.manifest_sha256 and (
+            payload is None or tagged(bytes(payload)) == self.row.payload_sha256
+        )
+
+
+def load_review(principal: Principal, snapshot: str, found: Found) -> Review:
+    """A snapshot as `principal` sees it. Raises `NotFound` when there is none or it may not be seen."""
+    row = Snapshot.objects.filter(pk=snapshot).first()
+    run = found.run
+    if row is None or run is None or row.run_id != run.id:
+        raise NotFound
+    policy = authority.policy_of(run.workflow, found.authority_epoch)
+    workflow = catalog.definition(run.workflow, json.loads(bytes(row.manifest))["workflow_revision"])
+    return Review(row, found, run, workflow, workflow.actions[row.action], policy, principal)
+
+
+def describe(given: Given, row: Decision, found: Standing) -> dict[str, JSON]:
+    """A decision as screens and the API show it."""
+    return {
+        "decision": given.id,
+        "verdict": given.verdict.value,
+        "by": f"user:{given.username}",
+        "at": rfc3339(row.decided_at),
+        "counts": found.counts,
+        "because": found.because,
+    }
