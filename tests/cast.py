@@ -52,7 +52,12 @@ def person(name: str, *roles: Role, groups: tuple[str, ...] = ()) -> Principal:
 
 def ada() -> Principal:
     """The operator of both workflows."""
-    return person("ada", Role.OPERATOR, groups=("refund-operators", "report-operators"))
+    return person_operating("ada")
+
+
+def person_operating(name: str) -> Principal:
+    """Another operator of both workflows."""
+    return person(name, Role.OPERATOR, groups=("refund-operators", "report-operators"))
 
 
 def ben() -> Principal:
@@ -138,6 +143,15 @@ def run_with_open_case(key: str = "R-42", who: Principal | None = None) -> RunRe
     run_received(key)
     command(ada(), key, "set-category", category="billing")
     command(who, key, "set-category", on=1, category="damage", id_="c-stale")
+    return reading(key)
+
+
+def run_with_open_amount(key: str = "R-42", who: Principal | None = None) -> RunReading:
+    """A refund whose amount Ada set while an agent proposed another: a material case is open."""
+    who = who or agent().principal
+    run_received(key)
+    command(ada(), key, "set-refund-amount", amount="30.00", currency="EUR")
+    command(who, key, "set-refund-amount", on=1, amount="45.00", currency="EUR", id_="c-stale")
     return reading(key)
 
 
