@@ -37,7 +37,7 @@ class Home:
     account: Account | None
     #: Trade durability for speed; for throwaway services only.
     throwaway: bool = False
-    secrets: dict[str, str] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def open(cls, root: Path, *, account: Account | None, throwaway: bool = False) -> "Home":

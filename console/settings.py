@@ -92,9 +92,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "console.correlation.CorrelationId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "console.middleware.AnswerHeaders",
+    "console.middleware.Refusals",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -241,6 +244,7 @@ CSRF_COOKIE_NAME = "__Host-csrf" if PRODUCTION else "clearance-csrf"
 CSRF_COOKIE_SECURE = PRODUCTION
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "console.refusals.csrf_failed"
 
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="clearance@localhost")
@@ -275,9 +279,15 @@ if env.bool("CLEARANCE_TLS_PROXY", False):
 
 # ---- REST ----------------------------------------------------------------------------------------------------
 
+#: Requests a minute in the long run, and at once, by kind of principal.
+API_LIMITS = {"agent": (600, 6000), "person": (600, 1200)}
 REST_FRAMEWORK: dict[str, Any] = {
+    # Set here too, so that a view that forgets its base is closed rather than lax.
+    "DEFAULT_AUTHENTICATION_CLASSES": ["console.api.authentication.PrincipalAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["console.api.base.StrictJSONParser"],
+    "EXCEPTION_HANDLER": "console.api.base.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": None,
 }

@@ -15,10 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from django.conf import settings
+from django.core import checks
 from django.core.management import call_command
 from django.db import connections
 
 from console import binaries, embedded, environment, parts, schema
+from console.checks import TAG
 from console.home import APP_ROLE, OWNER_ROLE, Home
 from console.management.commands.migrate import connected_as_owner
 from console.supervisor import Supervisor
@@ -50,6 +52,7 @@ class Startup:
         Raises `AlreadyRunning`, `Unstartable`, and what the services and parts raise when they cannot start.
         """
         self._refuse_in_production()
+        self._refuse_unsafe_settings()
         account = None if settings.PRODUCTION else binaries.service_account(create=True)
         home = Home.open(self._root, account=account)
         with ExitStack() as locks:
@@ -77,6 +80,10 @@ class Startup:
             raise Unstartable("--demo makes people with known roles and is refused with CLEARANCE_ENV=production.")
         if missing := [name for name in ("DATABASE_URL", "REDIS_URL") if not os.environ.get(name)]:
             raise Unstartable(f"CLEARANCE_ENV=production starts no services of its own: set {' and '.join(missing)}.")
+
+    def _refuse_unsafe_settings(self) -> None:
+        if broken := checks.run_checks(tags=[TAG]):
+            raise Unstartable("\n".join(str(message) for message in broken))
 
     def _lock(self, locks: ExitStack, name: str) -> bool:
         """Take the lock of a part for as long as this process lives; False if another has it."""

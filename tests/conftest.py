@@ -54,6 +54,18 @@ def app_connection(app_dsn: str) -> Iterator[psycopg.Connection]:
         yield opened
 
 
+@pytest.fixture
+def as_application(transactional_db: None, app_dsn: str) -> Iterator[None]:
+    """Every connection of Django's during the test is the application's, as in a real process."""
+    owner = {part: connection.settings_dict[part] for part in ("USER", "PASSWORD")}
+    application = psycopg.conninfo.conninfo_to_dict(app_dsn)
+    connection.close()
+    connection.settings_dict.update(USER=application["user"], PASSWORD=application["password"])
+    yield
+    connection.close()
+    connection.settings_dict.update(owner)
+
+
 @pytest.fixture(scope="session")
 def process_environment(owner_dsn: str, app_dsn: str) -> dict[str, str]:
     """The environment for a real process of ours on the test database, in the application's role."""
