@@ -38,7 +38,7 @@ from runs.states import Disposition
 from runs.store import Found
 from runs.transactions import durable
 from runs.transitions import MAX_FIELDS_BYTES, check_params, require_legal
-from runs.values import CommandRequest, Held, Judgement, NewEntry, Principal, RunReading, Step
+from runs.values import UNKNOWN_BASE, CommandRequest, Held, Judgement, NewEntry, Principal, RunReading, Step
 
 JSON = Any
 
@@ -47,8 +47,12 @@ JSON = Any
 
 
 @durable
-def apply_command(principal: Principal, key: str, expected: int, request: CommandRequest) -> Outcome:
+def apply_command(
+    principal: Principal, key: str, expected: int, request: CommandRequest, *, epoch: int | None = None
+) -> Outcome:
     """Apply one command to run `key` on version `expected`: commit, merge, refuse, escalate, or replay its outcome.
+
+    `epoch` is the ledger epoch of the version, where it came with one: a version of another epoch matches nothing.
 
     Locks: authority (shared), the id, and the run only when the first try met a change.
     Raises `NotFound`, `CommandIdReused`, `CommandInProgress`, the refusals of authority, `InvalidParams`,
@@ -56,19 +60,23 @@ def apply_command(principal: Principal, key: str, expected: int, request: Comman
     (`retry`, `reject`, `escalate`) is recorded and returned, not raised.
     """
     claim_id(key, principal.actor, request.id)
-    outcome = _evaluate(principal, key, expected, request)
+    outcome = _evaluate(principal, key, expected, request, epoch)
     if outcome is None:
         hold_run(key)
-        outcome = _evaluate(principal, key, expected, request)
+        outcome = _evaluate(principal, key, expected, request, epoch)
     if outcome is None:
         raise Unavailable
     return outcome
 
 
-def _evaluate(principal: Principal, key: str, expected: int, request: CommandRequest) -> Outcome | None:
+def _evaluate(
+    principal: Principal, key: str, expected: int, request: CommandRequest, epoch: int | None
+) -> Outcome | None:
     """Look up, read, judge and write once. None when something came between reading and writing."""
     found = store.read(key, principal.actor, request.id, request.counted_intent)
     run, principal, policy = visible(principal, found)
+    if epoch not in (None, found.ledger_epoch):
+        expected = UNKNOWN_BASE
     if replay := replayed(principal, found, run, expected, request):
         return replay
     attempt = _admit(principal, found, run, policy, expected, request)

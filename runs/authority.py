@@ -49,9 +49,12 @@ def cached(epoch: int, key: tuple[Any, ...], load: Callable[[], T]) -> T:
         if epoch < cache.epoch:  # read before a change that this process already knows: never serve newer rows as older
             return load()
         cache = _cache = _Cache(epoch)
-    if key not in cache.entries:
-        cache.entries[key] = load()
-    return cache.entries[key]  # type: ignore[no-any-return]  # the key names the loader's type
+    if key in cache.entries:
+        return cache.entries[key]  # type: ignore[no-any-return]  # the key names the loader's type
+    value = load()
+    if value is not None:  # anybody may ask for any name: what is not there must not fill the memory
+        cache.entries[key] = value
+    return value
 
 
 def current_epoch() -> int:
@@ -72,11 +75,25 @@ def principal_for_token(token: str) -> Principal:
 
     Raises `Unauthenticated` for an unknown or expired token and `AuthorityRevoked` for a suspended agent.
     """
-    digest = hash_token(token)
-    name = cached(current_epoch(), ("token", digest), lambda: _agent_name(digest))
+    epoch, now = _epoch_and_now()
+    name = _agent_of(hash_token(token), epoch)
     if name is None:
         raise Unauthenticated
-    return current(Principal("agent", name))
+    return current(Principal("agent", name), epoch, now)
+
+
+def presume_agent(token: str) -> Principal:
+    """Who a bearer token stood for when this process last looked, for an action that looks itself: costs no query.
+
+    `current` confirms it under the epoch that the action's transaction reads. Raises as `principal_for_token`.
+    """
+    digest = hash_token(token)
+    name = _cache.entries.get(("token", digest)) or principal_for_token(token).name
+    return Principal("agent", name, credential=digest)
+
+
+def _agent_of(digest: str, epoch: int) -> str | None:
+    return cached(epoch, ("token", digest), lambda: _agent_name(digest))
 
 
 def _agent_name(digest: str) -> str | None:
@@ -103,6 +120,8 @@ def current(principal: Principal, epoch: int | None = None, now: datetime | None
     if principal.kind not in ("agent", "person"):
         return principal
     epoch = current_epoch() if epoch is None else epoch
+    if principal.credential and _agent_of(principal.credential, epoch) != principal.name:
+        raise Unauthenticated
     found, active = cached(epoch, (principal.kind, principal.name), lambda: _load(principal))
     if found is None or _is_expired(found, now):
         raise Unauthenticated
@@ -114,11 +133,11 @@ def current(principal: Principal, epoch: int | None = None, now: datetime | None
 def _is_expired(principal: Principal, now: datetime | None) -> bool:
     if principal.expires_at is None:
         return False
-    return principal.expires_at <= (now or _database_now())
+    return principal.expires_at <= (now or _epoch_and_now()[1])
 
 
-def _database_now() -> datetime:
-    return Installation.objects.annotate(now=Now()).values_list("now", flat=True).get(id=1)
+def _epoch_and_now() -> tuple[int, datetime]:
+    return Installation.objects.annotate(now=Now()).values_list("authority_epoch", "now").get(id=1)
 
 
 def _load(principal: Principal) -> tuple[Principal | None, bool]:
