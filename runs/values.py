@@ -35,6 +35,7 @@ class Principal:
     owner: str | None = None  # username of the person who owns this agent
     grants: frozenset[str] = frozenset()  # usernames this agent may act for
     expires_at: datetime | None = None
+    credential: str = field(default="", repr=False)  # hash of the token it came with, while that is to be confirmed
 
     @property
     def actor(self) -> str:
@@ -202,6 +203,7 @@ class Judgement:
     because: str
     changed: tuple[ChangedField, ...] = ()
     unchanged: bool = False  # the effect of a log command is already there: nothing to do and no conflict
+    against_self: bool = False  # the principal's own earlier write is behind it: never counted, never escalated
 
 
 @dataclass(frozen=True, slots=True)
