@@ -12,7 +12,7 @@ from runs import authority, catalog, store
 from runs.attempts import request_sha256
 from runs.definitions import Slot, Workflow
 from runs.digest import tagged
-from runs.errors import CommandIdReused, Fault, InvalidParams, NotFound, Unavailable
+from runs.errors import CommandIdReused, Fault, InvalidParams, NotFound
 from runs.locks import claim_id, hold_run
 from runs.models import Agent, Person
 from runs.permissions import may_see, require_running, require_scope
@@ -88,8 +88,7 @@ def _submit(principal: Principal, key: str, submission: Submission, in_storage: 
     body = {**submission.identity(), "artifact": artifact.pk, "bytes": len(submission.content)}
     entry = NewEntry("artifact.submitted", principal.actor, submission.id, body, run.version)
     record = Record(principal.actor, submission.id, "submit-artifact", digest, "done", {"artifact": artifact.pk})
-    if not store.step(run, run, [entry], None if found.recorded else record, found.now):
-        raise Unavailable
+    store.require_step(run, run, [entry], None if found.recorded else record, found.now)
     return Submitted(artifact, is_replay=False)
 
 

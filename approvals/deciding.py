@@ -25,7 +25,6 @@ from runs.errors import (
     InvalidParams,
     NotFound,
     SeparationOfDuties,
-    Unavailable,
     VersionConflict,
 )
 from runs.fields import same
@@ -197,8 +196,7 @@ def write_decision(review: Review, request: DecisionRequest, record: Record | No
     }
     kind = "decision.approved" if request.verdict is Verdict.APPROVE else "decision.denied"
     entry = NewEntry(kind, review.principal.actor, request.id, body, after.version, tuple(changes))
-    if not store.step(run, after, [entry], record, now):
-        raise Unavailable
+    store.require_step(run, after, [entry], record, now)
     decision = Decision.objects.create(
         id=number,
         snapshot_id=row.pk,

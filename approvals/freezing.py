@@ -143,8 +143,7 @@ def put_under_review(
     entry = NewEntry(
         kind, attempt.principal.actor, attempt.request.id, attempt.body(**facts), after.version, tuple(changes)
     )
-    if not store.step(run, after, [entry], attempt.record("done", answer), attempt.found.now):
-        raise Unavailable
+    store.require_step(run, after, [entry], attempt.record("done", answer), attempt.found.now)
     row.save(force_insert=True)
     if conflict:
         store_conflict(attempt, conflict, problem(attempt, conflict))

@@ -12,7 +12,7 @@ from typing import Any
 from runs import store
 from runs.attempts import Advance, advance, request_sha256
 from runs.definitions import Workflow
-from runs.errors import CommandIdReused, Fault, InvalidParams, Unavailable, VersionConflict
+from runs.errors import CommandIdReused, Fault, InvalidParams, VersionConflict
 from runs.locks import claim_id, hold_run
 from runs.overtaken import Settlement, close_overtaken, settle_case
 from runs.store import Record
@@ -150,8 +150,7 @@ def _settle(case: Case, request: ResolutionRequest, step: Step | None) -> Resolu
     )
     identity = request_sha256(request.identity(case.ref))
     record = Record(case.operator.actor, request.id, "resolve", identity, "done", answer)
-    if not store.step(case.run, after, [entry, *overtaken.entries], record, case.found.now):
-        raise Unavailable
+    store.require_step(case.run, after, [entry, *overtaken.entries], record, case.found.now)
     settlement = Settlement(mine, case.row.command_id, entry.kind, ENDS_AS[request.verb], resolution)
     settle_case(case.run.id, settlement, case.found.now)
     overtaken.settle()

@@ -14,6 +14,7 @@ from typing import Any
 
 from runs.chain import ORIGIN, link
 from runs.digest import canonical
+from runs.errors import Unavailable
 from runs.states import RunStatus
 from runs.transactions import execute, fetch_row
 from runs.values import Between, Episode, Held, NewEntry, RunReading, RunState, UnderReview
@@ -246,6 +247,14 @@ def step(
     }  # fmt: skip
     (written,) = fetch_row(_STEP, params)
     return bool(written)
+
+
+def require_step(
+    before: RunReading, after: RunReading, entries: Sequence[NewEntry], record: Record | None, now: datetime
+) -> None:
+    """`step` for whoever holds the run's lock: nothing can come between, so a refused step is `Unavailable`."""
+    if not step(before, after, entries, record, now):
+        raise Unavailable
 
 
 def _recorded(record: Record | None) -> dict[str, Any]:

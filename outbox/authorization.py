@@ -1,0 +1,277 @@
+"""The actions that join approval and effect: freeze, decide, authorize, revoke. Each is one durable transaction.
+
+Every one locks the run first and checks in later statements: a check that is joined to a lock reads what
+was true before the wait.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from approvals import blobs, freezing
+from approvals.deciding import DecisionRequest, decision_number, require_decidable, write_decision
+from approvals.models import Artifact, Decision, Snapshot
+from approvals.reviewing import Review, load_review
+from approvals.states import Boundary, Verdict
+from approvals.values import FreezeRequest
+from outbox.authorizing import create_effect, refusal_json, require_authorizable
+from outbox.models import Effect
+from outbox.receipts import boundary_of, compensated, effect_of, receipt
+from outbox.states import EffectState
+from runs import store
+from runs.attempts import request_sha256
+from runs.definitions import Workflow
+from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, CommandIdReused, Forbidden, NotFound
+from runs.locks import claim_id, hold_run
+from runs.outcomes import Outcome, replayed, visible
+from runs.permissions import is_admin, is_reviewer, require_scope
+from runs.states import RunStatus
+from runs.store import Record
+from runs.transactions import durable
+from runs.values import NewEntry, Principal, RunReading, RunState
+
+JSON = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The recorded answer of an action on a snapshot, and the run after it."""
+
+    answer: Mapping[str, JSON]
+    run: RunReading
+    workflow: Workflow
+    ledger_epoch: int
+    is_replay: bool = False
+
+
+# ---- freeze ----------------------------------------------------------------------------------------------
+
+
+def freeze_snapshot(principal: Principal, key: str, expected: int, request: FreezeRequest) -> Outcome:
+    """Put a candidate under review: snapshot, pointer and status in one commit. Freezing again supersedes.
+
+    The artifacts' bytes are hashed before the transaction. Locks: the id, the run. A stale freeze is
+    answered by the action's rules. Raises `NotFound`, the refusals of authority, `InvalidParams`,
+    `InvalidTransition`, `InputOutdated`, `PayloadIncomplete`, `DestinationUnknown`, `EscalationOpen`.
+    """
+    for sha256 in Artifact.objects.filter(pk__in=request.artifacts.values()).values_list("content_id", flat=True):
+        blobs.read(sha256)
+    return _freeze(principal, key, expected, request)
+
+
+@durable
+def _freeze(principal: Principal, key: str, expected: int, request: FreezeRequest) -> Outcome:
+    command = request.as_command()
+    claim_id(key, principal.actor, request.id)
+    hold_run(key)
+    found = store.read(key, principal.actor, request.id, command.counted_intent)
+    run, principal, policy = visible(principal, found)
+    if replay := replayed(principal, found, run, expected, command):
+        return replay
+    source = compensated(run.id, request.of)
+    return freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source))
+
+
+# ---- decide ----------------------------------------------------------------------------------------------
+
+
+@durable
+def decide(principal: Principal, snapshot: str, request: DecisionRequest) -> Receipt:
+    """Approve or deny one snapshot id and manifest hash. The last needed approval authorizes where that is automatic.
+
+    Locks: the id, the run. If a check of the authorization fails then, the decision stands and the answer
+    names the fact. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AuthorityChanged`,
+    `SnapshotNotActive`, `ManifestMismatch`, `NotShown`, `VersionConflict`, `FactsChanged`,
+    `SeparationOfDuties`, `AlreadyDecided`.
+    """
+    review = _locked_review(principal, snapshot, request.id)
+    identity = request.identity(snapshot)
+    if replay := _replay(review, identity):
+        return replay
+    require_decidable(review, request)
+    decided = write_decision(review, request, None)
+    review = _again(review, decided.run)
+    effect, refused, run = None, None, decided.run
+    if request.verdict is Verdict.APPROVE and review.action.authorize == "automatic":
+        effect, refused, run = _authorize_if_complete(review, request)
+    answer = {
+        "decision": f"d-{decided.decision.pk.hex}",
+        "approvals_active": len(review.counting),
+        "approvals_needed": review.policy.quorum,
+        "effect": effect.operation_id if effect else None,
+        "authorization_refused": refused,
+    }
+    store.record_only(run.id, _record(review, request.id, identity, answer), review.found.now)
+    return Receipt(answer, run, review.workflow, review.found.ledger_epoch)
+
+
+def _authorize_if_complete(
+    review: Review, request: DecisionRequest
+) -> tuple[Effect | None, dict[str, JSON] | None, RunReading]:
+    """Authorize when the quorum is there. A check that fails leaves the decision standing."""
+    if len(review.counting) < review.policy.quorum:
+        return None, None, review.run
+    try:
+        require_authorizable(review, review.row.manifest_sha256, review.run.version)
+    except ClearanceError as refusal:
+        return None, refusal_json(refusal), review.run
+    effect, run = create_effect(review, request.id, request.reason, None)
+    return effect, None, run
+
+
+# ---- authorize -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A coordinator spends the approvals of exactly these bytes."""
+
+    id: str
+    snapshot: str
+    manifest_sha256: str
+    reason: str
+
+    def identity(self) -> dict[str, JSON]:
+        names = ("snapshot", "manifest_sha256", "reason")
+        return {"name": "authorize", **{name: getattr(self, name) for name in names}}
+
+
+@durable
+def authorize(principal: Principal, key: str, expected: int, request: AuthorizationRequest) -> Receipt:
+    """Spend the needed approvals and create the one effect. Whoever comes second gets the first receipt.
+
+    Locks: the id, the run. Raises `NotFound`, `ScopeMissing`, `Halted`, `WorkflowSuspended`,
+    `SnapshotNotActive`, `ManifestMismatch`, `VersionConflict`, `InvalidTransition`, `FactsChanged`,
+    `DestinationChanged`, `ApprovalMissing`, `ApprovalExpired`, `ApprovalRevoked`, `OperationMismatch`.
+    """
+    review = _locked_review(principal, request.snapshot, request.id)
+    if review.run.key != key:
+        raise NotFound
+    if replay := _replay(review, request.identity()):
+        return replay
+    require_scope(review.principal, review.run.workflow, review.action.scope, review.policy)
+    if (known := effect_of(request.snapshot)) is not None:
+        return Receipt(receipt(known), review.run, review.workflow, review.found.ledger_epoch, is_replay=True)
+    require_authorizable(review, request.manifest_sha256, expected)
+    answer = {
+        "effect": f"{key}:{review.action.name}:v{review.run.version + 1}",
+        "effect_state": EffectState.PENDING.value,
+    }
+    record = _record(review, request.id, request.identity(), answer)
+    _, run = create_effect(review, request.id, request.reason, record)
+    return Receipt(answer, run, review.workflow, review.found.ledger_epoch)
+
+
+# ---- revoke ----------------------------------------------------------------------------------------------
+
+#: What revoking did, by the side of the boundary it met.
+RESULTS = {
+    Boundary.BEFORE_AUTHORIZATION: "approval-withdrawn",
+    Boundary.NONE: "approval-withdrawn",
+    Boundary.REVOCABLE: "effect-cancelled",
+    Boundary.IN_FLIGHT: "in-flight",
+}
+
+
+@durable
+def revoke(principal: Principal, decision: str, request_id: str, reason: str) -> Receipt:
+    """Revoke an approval. Before the boundary nothing can be sent any more; past it, it ends as what is found.
+
+    Locks: the id, the run. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AlreadyDecided`.
+    """
+    given = Decision.objects.filter(pk=decision_number(decision)).first()
+    if given is None:
+        raise NotFound
+    review = _locked_review(principal, given.snapshot_id, request_id)
+    identity = {"name": "revoke", "decision": decision, "reason": reason}
+    if replay := _replay(review, identity):
+        return replay
+    given.refresh_from_db()
+    _require_revocable(review, given)
+    effect = effect_of(given.snapshot_id)
+    withdrawn = effect if effect is not None and given.pk in effect.approvals else None
+    boundary = boundary_of(review, withdrawn)
+    answer = {"boundary": boundary.value, "result": RESULTS[boundary], "effect": None, "remediation": None}
+    if withdrawn is not None:
+        answer["effect"] = withdrawn.operation_id
+    record = _record(review, request_id, identity, answer)
+    run = _write_revocation(review, given, withdrawn if boundary is Boundary.REVOCABLE else None, reason, record)
+    return Receipt(answer, run, review.workflow, review.found.ledger_epoch)
+
+
+def _require_revocable(review: Review, given: Decision) -> None:
+    if review.principal.is_agent:
+        raise AgentsCannotDecide
+    if not (is_reviewer(review.principal, review.policy) or is_admin(review.principal)):
+        raise Forbidden("Reviewers of this workflow and admins revoke approvals.")
+    if given.verdict != Verdict.APPROVE:
+        raise Forbidden("Only an approval can be revoked.")
+    if given.revoked_at is not None:
+        raise AlreadyDecided(f"{given.revoked_by} revoked this already.", at=given.revoked_at.isoformat())
+
+
+def _write_revocation(
+    review: Review, given: Decision, cancelled: Effect | None, reason: str, record: Record
+) -> RunReading:
+    """Revoke, and where nothing may have left cancel the effect in the same commit."""
+    run, now, actor = review.run, review.found.now, review.principal.actor
+    after, changes = _after_cancelling(review) if cancelled else (run, {})
+    told = {"decision": f"d-{given.pk.hex}", "snapshot": given.snapshot_id, "reason": reason}
+    entries = [NewEntry("approval.revoked", actor, record.id, told, run.version)]
+    if cancelled:
+        body = {"effect": cancelled.operation_id, "because": "its approval was revoked", "changes": changes}
+        entries.append(NewEntry("effect.cancelled", actor, record.id, body, after.version, tuple(changes)))
+    store.require_step(run, after, entries, record, now)
+    Decision.objects.filter(pk=given.pk).update(revoked_at=now, revoked_by=actor, revoked_seq=run.head_seq + 1)
+    if cancelled:
+        Effect.objects.filter(pk=cancelled.pk).update(
+            state=EffectState.CANCELLED.value, version=cancelled.version + 1, ended_at=now
+        )
+    return after
+
+
+def _after_cancelling(review: Review) -> tuple[RunReading, dict[str, dict[str, JSON]]]:
+    """The run with its effect cancelled: revoked, unless the effect is a compensation."""
+    run = review.run
+    if review.action.compensates is not None:
+        return run, {}
+    state = RunState(RunStatus.REVOKED, run.state.fields, run.state.active_snapshot)
+    changes = {"status": {"from": run.state.status.value, "to": RunStatus.REVOKED.value}}
+    return replace(run, version=run.version + 1, state=state, updated_at=review.found.now), changes
+
+
+# ---- common ----------------------------------------------------------------------------------------------
+
+
+def _locked_review(principal: Principal, snapshot: str, request_id: str) -> Review:
+    """A snapshot read under its run's lock, as `principal` sees it. Raises `NotFound`."""
+    key = Snapshot.objects.filter(pk=snapshot).values_list("run__key", flat=True).first()
+    if key is None:
+        raise NotFound
+    claim_id(key, principal.actor, request_id)
+    hold_run(key)
+    found = store.read(key, principal.actor, request_id)
+    _, principal, _ = visible(principal, found)
+    return load_review(principal, snapshot, found)
+
+
+def _again(review: Review, run: RunReading) -> Review:
+    """The review read again, after this transaction wrote to it."""
+    return load_review(review.principal, review.row.pk, replace(review.found, run=run))
+
+
+def _replay(review: Review, identity: Mapping[str, JSON]) -> Receipt | None:
+    recorded = review.found.recorded
+    if recorded is None:
+        return None
+    if recorded.request_sha256 != request_sha256(identity):
+        raise CommandIdReused(f"{recorded.name} has this id.")
+    answer = json.loads(recorded.answer)
+    if recorded.name == "authorize" and (effect := effect_of(review.row.pk)) is not None:
+        answer = receipt(effect)
+    return Receipt(answer, review.run, review.workflow, review.found.ledger_epoch, is_replay=True)
+
+
+def _record(review: Review, request_id: str, identity: Mapping[str, JSON], answer: dict[str, JSON]) -> Record:
+    return Record(review.principal.actor, request_id, identity["name"], request_sha256(identity), "done", answer)

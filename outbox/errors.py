@@ -1,0 +1,15 @@
+"""What effects refuse. Codes are stable; members name the fact that differs."""
+
+from runs.errors import ClearanceError
+
+
+class EffectInFlight(ClearanceError):
+    """Something may have left already: find out what happened first."""
+
+    code = "effect-in-flight"
+
+
+class Quarantined(ClearanceError):
+    """This is older than a restore: an admin releases it."""
+
+    code = "quarantined"

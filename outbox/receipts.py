@@ -1,0 +1,64 @@
+"""The effect a snapshot was authorized as, on which side of the boundary it is, and its receipt. Reads only."""
+
+import json
+from typing import Any
+
+from approvals.errors import ApprovalRevoked
+from approvals.reviewing import Review
+from approvals.states import Boundary, SnapshotState, snapshot_state
+from approvals.values import Compensated
+from outbox.models import Effect
+from outbox.states import ENDS, EffectState
+from runs.errors import Fault, InvalidParams
+
+JSON = Any
+
+
+def effect_of(snapshot: str) -> Effect | None:
+    """The effect that was authorized from a snapshot."""
+    return Effect.objects.filter(snapshot_id=snapshot).first()
+
+
+def state_of(review: Review) -> SnapshotState:
+    """What state the snapshot is in; it has none of its own."""
+    return snapshot_state(
+        has_effect=effect_of(review.row.pk) is not None,
+        is_pointed_at=review.is_active,
+        has_deny=any(row.verdict == "deny" for row in review.decisions),
+    )
+
+
+def boundary_of(review: Review, effect: Effect | None) -> Boundary:
+    """What revoking an approval of this snapshot does now."""
+    if effect is None:
+        return Boundary.BEFORE_AUTHORIZATION if review.is_active else Boundary.NONE
+    if effect.state == EffectState.SUCCEEDED:
+        return Boundary.SENT
+    if effect.state in ENDS:
+        return Boundary.NONE
+    return Boundary.IN_FLIGHT if effect.may_have_left else Boundary.REVOCABLE
+
+
+def receipt(effect: Effect) -> dict[str, JSON]:
+    """The answer to whoever authorizes what is authorized already.
+
+    Raises `ApprovalRevoked` when the authorization was withdrawn since.
+    """
+    if effect.state == EffectState.CANCELLED:
+        raise ApprovalRevoked("The authorization was withdrawn.", effect=effect.operation_id)
+    return {"effect": effect.operation_id, "effect_state": effect.state}
+
+
+def compensated(run_id: int, operation_id: str | None) -> Compensated | None:
+    """The succeeded effect that a compensation names. Raises `InvalidParams` when there is none on this run."""
+    if operation_id is None:
+        return None
+    row = (
+        Effect.objects.select_related("snapshot")
+        .filter(run_id=run_id, pk=operation_id, state=EffectState.SUCCEEDED)
+        .first()
+    )
+    if row is None or row.snapshot.payload is None:
+        words = f"{operation_id} is no succeeded operation of this run whose payload is still kept."
+        raise InvalidParams(words, errors=[Fault("/of", "unacceptable", words)])
+    return Compensated(row.operation_id, row.action, json.loads(bytes(row.snapshot.payload)))

@@ -1,0 +1,94 @@
+"""Freeze, decide, authorize, revoke: the actions that join approval and effect."""
+
+import hashlib
+import json
+
+import pytest
+
+from approvals import destinations
+from approvals.artifacts import Submission, submit_artifact
+from approvals.deciding import DecisionRequest, record_shown
+from approvals.models import Snapshot
+from approvals.states import Verdict
+from approvals.values import FreezeRequest
+from outbox import authorization
+from outbox.authorization import AuthorizationRequest
+from outbox.models import Effect
+from runs import authority
+from runs.models import LedgerEntry
+from runs.values import Principal
+from tests import cast
+
+pytestmark = pytest.mark.django_db
+
+
+def destination(name: str) -> None:
+    terms = destinations.Terms(adapter="sandbox", url="http://127.0.0.1:8901/deliver", recognises_repeats=True)
+    destinations.register_destination(name, terms, cast.SETUP)
+
+
+def artifact(who: Principal, key: str, slot: str, inputs: int, content: bytes) -> str:
+    sha256 = "sha256:" + hashlib.sha256(content).hexdigest()
+    media_type = "application/json"
+    sent = Submission(f"{slot}-{inputs}", slot, inputs, media_type, content, sha256)
+    return submit_artifact(who, key, sent).artifact.pk
+
+
+def approve(who: Principal, snapshot: str, version: int, number: str = "d1") -> authorization.Receipt:
+    row = Snapshot.objects.get(pk=snapshot)
+    record_shown(who.id, snapshot, row.manifest_sha256)
+    epoch = authority.current_epoch()
+    request = DecisionRequest(number, Verdict.APPROVE, row.manifest_sha256, version, epoch, "looks right")
+    return authorization.decide(who, snapshot, request)
+
+
+def report_ready_for_review(key: str = "R-42") -> str:
+    """The report of the walk, frozen: version 7."""
+    coordinator = cast.agent("coordinator", cast.REPORT_SCOPES, ("report",)).principal
+    destination("customer-reports")
+    cast.run_received(key, "report", question="Q3 churn?", audience="team")
+    cast.command(coordinator, key, "start")
+    cast.command(coordinator, key, "add-tag", tag="q3")
+    cast.command(coordinator, key, "add-tag", tag="churn")
+    cast.command(coordinator, key, "add-note", note={"id": "n1", "text": "Use the warehouse."})
+    cast.command(coordinator, key, "set-audience", audience="board")
+    research = artifact(coordinator, key, "research", 6, b'{"sources": 4}')
+    calculation = artifact(coordinator, key, "calculation", 6, b'{"churn": "1.9"}')
+    named = {
+        slot: {"id": number, "sha256": "sha256:" + hashlib.sha256(content).hexdigest()}
+        for slot, number, content in (
+            ("research", research, b'{"sources": 4}'),
+            ("calculation", calculation, b'{"churn": "1.9"}'),
+        )
+    }
+    request = FreezeRequest(
+        "f1", "send", "ready", {"research": research, "calculation": calculation}, {"title": "Q3", "artifacts": named}
+    )
+    outcome = authorization.freeze_snapshot(coordinator, key, 6, request)
+    snapshot: str = outcome.answer["snapshot"]
+    return snapshot
+
+
+def test_the_walk_goes_from_two_artifacts_to_one_authorized_effect() -> None:
+    snapshot = report_ready_for_review()
+    row = Snapshot.objects.get(pk=snapshot)
+    coordinator = Principal("agent", "coordinator")
+
+    approved = approve(cast.ben(), snapshot, 7)
+    request = AuthorizationRequest("a1", snapshot, row.manifest_sha256, "approved")
+    receipt = authorization.authorize(coordinator, "R-42", 7, request)
+    second = authorization.authorize(
+        coordinator, "R-42", 7, AuthorizationRequest("a2", snapshot, row.manifest_sha256, "approved")
+    )
+
+    assert snapshot == "R-42:review:v7:c1"
+    assert approved.answer["approvals_active"] == 1 and approved.answer["effect"] is None
+    assert receipt.answer == {"effect": "R-42:send:v8", "effect_state": "pending"}
+    assert second.is_replay and second.answer == receipt.answer
+    run = cast.reading("R-42")
+    assert (run.version, run.state.status.value, run.state.active_snapshot) == (8, "approved", None)
+    assert run.effect == "R-42:send:v8"
+    assert Effect.objects.get().payload_sha256 == row.payload_sha256
+    kinds = list(LedgerEntry.objects.order_by("seq").values_list("kind", flat=True))
+    assert kinds[-3:] == ["snapshot.frozen", "decision.approved", "effect.authorized"]
+    assert json.loads(bytes(row.manifest))["artifacts"][0]["id"] == "R-42:calculation:6:a"
