@@ -4,7 +4,7 @@ Writes nothing and takes no locks.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,6 +26,9 @@ JSON = Any
 
 # ---- records of commands ---------------------------------------------------------------------------------
 
+#: The disposition by which a refused command is told, by the state of its record.
+REFUSED_AS = {"retry": "retry", "rejected": "reject", "escalated": "escalate"}
+
 
 @dataclass(frozen=True, slots=True)
 class CommandRecord:
@@ -34,8 +37,8 @@ class CommandRecord:
     id: str
     principal: str
     state: str
-    outcome: JSON
-    resolution: JSON
+    answer: Mapping[str, JSON]
+    resolution: Mapping[str, JSON] | None
 
     @property
     def is_waiting(self) -> bool:
@@ -43,7 +46,13 @@ class CommandRecord:
         return self.state == "escalated"
 
     def as_json(self) -> dict[str, JSON]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            "id": self.id,
+            "principal": self.principal,
+            "state": self.state,
+            "outcome": as_it_stands(self.state, self.answer, self.resolution),
+            "resolution": self.resolution,
+        }
 
 
 def get_command(run_id: int, principal: str, command_id: str) -> CommandRecord:
@@ -54,6 +63,24 @@ def get_command(run_id: int, principal: str, command_id: str) -> CommandRecord:
         raise NotFound(f"{command_id} was never seen here.")
     state, answer, resolution = row
     return CommandRecord(command_id, principal, state, json.loads(answer), _from_text(resolution))
+
+
+def as_it_stands(state: str, answer: Mapping[str, JSON], resolution: Mapping[str, JSON] | None) -> dict[str, JSON]:
+    """The recorded answer of a command as it stands now: how a case was settled may have made another thing of it."""
+    told = {} if resolution is None else {"resolution": resolution}
+    if state in REFUSED_AS:
+        return {**answer, "disposition": REFUSED_AS[state], **told}
+    if "disposition" not in answer:
+        return {**answer, "outcome": state, **told}
+    return {
+        "id": answer["command_id"],
+        "outcome": state,
+        "base_version": answer["base_version"],
+        "version": None if resolution is None else resolution["version"],
+        "conflict": answer["conflict"],
+        "escalation": answer["escalation"],
+        **told,
+    }
 
 
 def _from_text(text: str | None) -> JSON:

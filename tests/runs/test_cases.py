@@ -11,6 +11,7 @@ from runs.cases import QueuePlace
 from runs.errors import NotFound
 from runs.escalations import ResolutionRequest, resolve
 from runs.models import Conflict, Escalation
+from runs.refusals import conflict_ref, escalation_ref
 from runs.values import Principal
 from runs.verbs import Case, Verb, load_case
 from tests import cast
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def only_case(who: Principal | None = None) -> Case:
     """The one open case, as somebody sees it."""
-    return load_case(who or cast.ada(), cases.escalation_ref(Escalation.objects.get(state="open").pk))
+    return load_case(who or cast.ada(), escalation_ref(Escalation.objects.get(state="open").pk))
 
 
 def first_fields() -> dict[str, Any]:
@@ -66,6 +67,28 @@ def test_a_record_waits_while_its_case_is_open_and_tells_how_it_was_settled() ->
 
 
 @pytest.mark.parametrize(
+    ("verb", "state", "told"),
+    [
+        (Verb.APPLY, "committed", {"outcome": "committed", "version": 3, "base_version": 1}),
+        (Verb.KEEP, "rejected", {"disposition": "reject", "base_version": 1}),
+        (Verb.SEND_BACK, "retry", {"disposition": "retry", "base_version": 1}),
+    ],
+)
+def test_an_outcome_is_told_as_its_resolution_left_it(verb: Verb, state: str, told: dict[str, Any]) -> None:
+    run = cast.run_with_open_case()
+    mara = cast.person_operating("mara")
+    resolve(mara, only_case(mara).ref, ResolutionRequest("r-1", verb, "So it is.", run.version, 1))
+
+    record = cases.get_command(run.id, "agent:classifier", "c-stale")
+
+    outcome = record.as_json()["outcome"]
+    assert record.state == state
+    assert outcome | told == outcome
+    assert outcome["resolution"]["verb"] == verb.value
+    assert ("disposition" in outcome) != ("outcome" in outcome)
+
+
+@pytest.mark.parametrize(
     ("principal", "command_id"), [("user:ada", "c-2"), ("user:ben", "c-1"), ("user:ada", "new-R-42")]
 )
 def test_an_id_never_seen_or_used_for_something_else_has_no_record(principal: str, command_id: str) -> None:
@@ -86,7 +109,7 @@ def test_a_conflict_is_told_as_the_answer_that_was_given_with_both_sides() -> No
     told = cases.tell_both_sides(conflict)
 
     assert told | json.loads(conflict.problem) == told
-    assert told["id"] == told["conflict"] == cases.conflict_ref(conflict.pk)
+    assert told["id"] == told["conflict"] == conflict_ref(conflict.pk)
     assert (told["run"], told["principal"], told["disposition"]) == ("R-42", "agent:classifier", "escalate")
     assert told["base"] == {"version": 1, "fields": first_fields()}
     assert told["proposal"]["params"] == {"category": "damage"}
@@ -213,7 +236,7 @@ def test_cases_are_listed_by_state_and_by_who_proposed() -> None:
     cast.run_with_open_case("R-1", one)
     cast.run_with_open_case("R-2", two)
     request = ResolutionRequest("r-1", Verb.KEEP, "Billing is right.", 2, 1)
-    resolve(cast.ada(), cases.escalation_ref(Escalation.objects.get(run__key="R-1").pk), request)
+    resolve(cast.ada(), escalation_ref(Escalation.objects.get(run__key="R-1").pk), request)
 
     def keys(**wanted: Any) -> list[str]:
         return [row.run.key for row in cases.list_cases(["refund"], 50, **wanted)]
