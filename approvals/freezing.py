@@ -20,13 +20,16 @@ from runs.attempts import Attempt
 from runs.definitions import Action, Policy
 from runs.digest import tagged
 from runs.errors import EscalationOpen, Fault, InvalidParams, Unavailable
+from runs.escalations import ResolutionRequest, entry_of, finish, record_of, settlement_of, without_case
 from runs.outcomes import Outcome, refused
+from runs.overtaken import close_overtaken
 from runs.permissions import require_command, require_going_on, require_grant
 from runs.refusals import Refusal, escalate_held, problem, refuse, store_conflict
 from runs.states import Disposition, RunStatus
 from runs.store import Found
 from runs.transitions import require_legal
 from runs.values import CommandRequest, Judgement, NewEntry, Principal, RunReading, RunState, UnderReview
+from runs.verbs import Case
 
 JSON = Any
 
@@ -116,39 +119,58 @@ def _written(outcome: Outcome | None) -> Outcome:
 # ---- putting a candidate under review --------------------------------------------------------------------
 
 
-def put_under_review(
-    attempted: Freeze, merge: Judgement | None, *, kind: str = "snapshot.frozen", also_proposed_by: str | None = None
-) -> Outcome:
-    """Freeze the candidate: snapshot row, pointer, status and ledger entry in this one commit.
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The escalated freeze that an operator applies: its case, how it ends, and the id's record."""
+
+    case: Case
+    request: ResolutionRequest
+
+
+def put_under_review(attempted: Freeze, merge: Judgement | None = None, applied: Applied | None = None) -> Outcome:
+    """Freeze the candidate: snapshot row, pointer, status and ledger entries in this one commit.
 
     Raises `EscalationOpen`, `InputOutdated`, `PayloadIncomplete`, `DestinationUnknown`, `InvalidParams`.
     """
     attempt, run = attempted.attempt, attempted.attempt.run
     _require_facts_settled(attempted)
-    artifacts = _artifacts(attempted)
-    destination = destinations.current_revision(attempted.action.destination)
-    body = _payload(attempted, artifacts)
-    row = _snapshot(attempted, artifacts, destination, body, also_proposed_by)
+    row = _snapshot(attempted, applied.case.row.principal if applied else None)
     after = _under_review(attempted, row)
-    changes = _changes(run, after)
     conflict = None if merge is None else Refusal.of(merge, attempt)
-    answer = {
+    answer: dict[str, JSON] = {
         "snapshot": row.pk,
         "manifest_sha256": row.manifest_sha256,
         "payload_sha256": row.payload_sha256,
         "standing": None,
         "effect": None,
     }
-    facts = {**answer, "changes": changes, "sentence": row.sentence, **({"conflict": conflict.ref} if conflict else {})}
-    entry = NewEntry(
-        kind, attempt.principal.actor, attempt.request.id, attempt.body(**facts), after.version, tuple(changes)
-    )
-    store.require_step(run, after, [entry], attempt.record("done", answer), attempt.found.now)
+    facts = {"sentence": row.sentence} | ({"conflict": conflict.ref} if conflict else {})
+    entries = [_entry(attempted, after, {**answer, **facts})]
+    record = attempt.record("done", answer)
+    if applied:
+        settlement = settlement_of(applied.case, applied.request, after.version)
+        outcome = {"id": applied.request.id, "outcome": "committed", "version": after.version, **answer}
+        answer = {"verb": applied.request.verb.value, "command": outcome}
+        after = without_case(after, applied.case)
+        entries.append(entry_of(applied.case, settlement, {"snapshot": row.pk}))
+        record = record_of(applied.case, applied.request, answer)
+    after, overtaken = close_overtaken(attempt, after)
+    store.require_step(run, after, [*entries, *overtaken.entries], record, attempt.found.now)
     row.save(force_insert=True)
     if conflict:
         store_conflict(attempt, conflict, problem(attempt, conflict))
-    after = replace(after, head_seq=run.head_seq + 1)
-    return Outcome("committed", answer, after, attempt.workflow, attempt.found.ledger_epoch)
+    if applied:
+        finish(applied.case, settlement)
+    overtaken.settle()
+    return Outcome("committed", answer, store.read_by_id(run.id), attempt.workflow, attempt.found.ledger_epoch)
+
+
+def _entry(attempted: Freeze, after: RunReading, facts: Mapping[str, JSON]) -> NewEntry:
+    attempt, changes = attempted.attempt, _changes(attempted.attempt.run, after)
+    body = attempt.body(changes=changes, **facts)
+    return NewEntry(
+        attempt.command.entry_kind, attempt.principal.actor, attempt.request.id, body, after.version, tuple(changes)
+    )
 
 
 def _require_facts_settled(attempted: Freeze) -> None:
@@ -186,15 +208,12 @@ def _payload(attempted: Freeze, artifacts: Sequence[Artifact]) -> bytes:
     return payload.render(attempted.action, payload.Sources(run.key, run.state.fields, effect))
 
 
-def _snapshot(
-    attempted: Freeze,
-    artifacts: Sequence[Artifact],
-    destination: DestinationRevision,
-    body: bytes,
-    also_proposed_by: str | None,
-) -> Snapshot:
+def _snapshot(attempted: Freeze, also_proposed_by: str | None) -> Snapshot:
     """The snapshot row, not yet written."""
     attempt, run, action = attempted.attempt, attempted.attempt.run, attempted.action
+    artifacts = _artifacts(attempted)
+    destination = destinations.current_revision(action.destination)
+    body = _payload(attempted, artifacts)
     facts = {name: run.state.fields[name] for name in sorted(attempted.facts)}
     frozen = [manifest.FrozenArtifact(a.pk, a.slot, a.content_id, a.input_version, a.content.size) for a in artifacts]
     candidate = manifest.Candidate(

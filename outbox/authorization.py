@@ -10,26 +10,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from approvals import blobs, freezing
-from approvals.deciding import DecisionRequest, decision_number, require_decidable, write_decision
+from approvals.deciding import DecisionRequest, decision_number, decision_ref, require_decidable, write_decision
 from approvals.models import Artifact, Decision, Snapshot
 from approvals.reviewing import Review, load_review
+from approvals.standing import spend_standing, standing_ref
 from approvals.states import Boundary, Verdict
 from approvals.values import FreezeRequest
 from outbox.authorizing import create_effect, refusal_json, require_authorizable
 from outbox.models import Effect
 from outbox.receipts import boundary_of, compensated, effect_of, receipt
 from outbox.states import EffectState
-from runs import store
+from runs import escalations, store
 from runs.attempts import request_sha256
 from runs.definitions import Workflow
 from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, CommandIdReused, Forbidden, NotFound
+from runs.escalations import Resolution, ResolutionRequest, open_case
 from runs.locks import claim_id, hold_run
 from runs.outcomes import Outcome, replayed, visible
 from runs.permissions import is_admin, is_reviewer, require_scope
 from runs.states import RunStatus
-from runs.store import Record
+from runs.store import Found, Record
 from runs.transactions import durable
 from runs.values import NewEntry, Principal, RunReading, RunState
+from runs.verbs import Verb, load_case
 
 JSON = Any
 
@@ -68,9 +71,59 @@ def _freeze(principal: Principal, key: str, expected: int, request: FreezeReques
     found = store.read(key, principal.actor, request.id, command.counted_intent)
     run, principal, policy = visible(principal, found)
     if replay := replayed(principal, found, run, expected, command):
-        return replay
+        return replay if replay.is_refusal else replace(replay, answer=_as_it_stands(replay.answer))
     source = compensated(run.id, request.of)
-    return freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source))
+    outcome = freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source))
+    return outcome if outcome.is_refusal else _authorize_by_standing(principal, found, outcome, request)
+
+
+def _authorize_by_standing(principal: Principal, found: Found, outcome: Outcome, request: FreezeRequest) -> Outcome:
+    """Where a standing approval completes the quorum at once, authorize in the commit of the freeze."""
+    assert outcome.run is not None
+    review = load_review(principal, outcome.answer["snapshot"], replace(found, run=outcome.run))
+    approval = spend_standing(review, request.id)
+    if approval is None:
+        return outcome
+    review = _again(review)
+    require_authorizable(review, review.row.manifest_sha256, review.run.version)
+    _, run = create_effect(review, request.id, request.reason, None)
+    return replace(outcome, answer=_as_it_stands(outcome.answer), run=run)
+
+
+def _as_it_stands(answer: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The answer of a freeze with the effect and the standing approval that it has by now."""
+    snapshot = answer["snapshot"]
+    effect = effect_of(snapshot)
+    spent = Decision.objects.filter(snapshot_id=snapshot, standing_approval__isnull=False).first()
+    standing = None
+    if spent is not None and spent.standing_approval is not None:
+        standing = {"standing_approval": standing_ref(spent.standing_approval.pk), "decision": decision_ref(spent.pk)}
+    return {**answer, "standing": standing, "effect": effect.operation_id if effect else None}
+
+
+@durable
+def apply_escalated_freeze(principal: Principal, ref: str, request: ResolutionRequest) -> Resolution:
+    """Freeze the current candidate of an escalated freeze, as its operator. Whoever proposed it first counts too.
+
+    Locks: the id, the run. Raises what `runs.escalations.resolve` and `freeze_snapshot` raise.
+    """
+    opened = open_case(principal, ref, request)
+    if isinstance(opened, Resolution):
+        return opened
+    case = opened.case
+    command = replace(case.proposal, id=request.id, reason=request.reason, evidence=request.evidence)
+    source = compensated(case.run.id, command.params["of"])
+    attempted = freezing.admit(case.operator, case.found, case.run, case.policy, case.run.version, command, source)
+    outcome = freezing.put_under_review(attempted, applied=freezing.Applied(case, request))
+    assert outcome.run is not None
+    return Resolution(outcome.answer, outcome.run, case.workflow, case.found.ledger_epoch)
+
+
+def resolve(principal: Principal, ref: str, request: ResolutionRequest) -> Resolution:
+    """Settle any escalation. See `runs.escalations.resolve`; applying a freeze freezes the current candidate."""
+    if request.verb is Verb.APPLY and load_case(principal, ref).is_freeze:
+        return apply_escalated_freeze(principal, ref, request)
+    return escalations.resolve(principal, ref, request)
 
 
 # ---- decide ----------------------------------------------------------------------------------------------
@@ -91,12 +144,12 @@ def decide(principal: Principal, snapshot: str, request: DecisionRequest) -> Rec
         return replay
     require_decidable(review, request)
     decided = write_decision(review, request, None)
-    review = _again(review, decided.run)
+    review = _again(review)
     effect, refused, run = None, None, decided.run
     if request.verdict is Verdict.APPROVE and review.action.authorize == "automatic":
         effect, refused, run = _authorize_if_complete(review, request)
     answer = {
-        "decision": f"d-{decided.decision.pk.hex}",
+        "decision": decision_ref(decided.decision.pk),
         "approvals_active": len(review.counting),
         "approvals_needed": review.policy.quorum,
         "effect": effect.operation_id if effect else None,
@@ -109,7 +162,9 @@ def decide(principal: Principal, snapshot: str, request: DecisionRequest) -> Rec
 def _authorize_if_complete(
     review: Review, request: DecisionRequest
 ) -> tuple[Effect | None, dict[str, JSON] | None, RunReading]:
-    """Authorize when the quorum is there. A check that fails leaves the decision standing."""
+    """Authorize when the quorum is there, with a standing approval or without. A failing check leaves the decision."""
+    if spend_standing(review, request.id):
+        review = _again(review)
     if len(review.counting) < review.policy.quorum:
         return None, None, review.run
     try:
@@ -217,7 +272,7 @@ def _write_revocation(
     """Revoke, and where nothing may have left cancel the effect in the same commit."""
     run, now, actor = review.run, review.found.now, review.principal.actor
     after, changes = _after_cancelling(review) if cancelled else (run, {})
-    told = {"decision": f"d-{given.pk.hex}", "snapshot": given.snapshot_id, "reason": reason}
+    told = {"decision": decision_ref(given.pk), "snapshot": given.snapshot_id, "reason": reason}
     entries = [NewEntry("approval.revoked", actor, record.id, told, run.version)]
     if cancelled:
         body = {"effect": cancelled.operation_id, "because": "its approval was revoked", "changes": changes}
@@ -256,9 +311,9 @@ def _locked_review(principal: Principal, snapshot: str, request_id: str) -> Revi
     return load_review(principal, snapshot, found)
 
 
-def _again(review: Review, run: RunReading) -> Review:
+def _again(review: Review) -> Review:
     """The review read again, after this transaction wrote to it."""
-    return load_review(review.principal, review.row.pk, replace(review.found, run=run))
+    return load_review(review.principal, review.row.pk, replace(review.found, run=store.read_by_id(review.run.id)))
 
 
 def _replay(review: Review, identity: Mapping[str, JSON]) -> Receipt | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from runs import store
 from runs.attempts import Advance, advance, request_sha256
+from runs.conflicts import changed_since, state_at_base
 from runs.definitions import Workflow
 from runs.errors import CommandIdReused, Fault, InvalidParams, VersionConflict
 from runs.locks import claim_id, hold_run
@@ -26,7 +27,6 @@ from runs.verbs import (
     check_verb,
     load_case,
     require_not_claimed,
-    shown_changes,
 )
 
 JSON = Any
@@ -74,6 +74,20 @@ def resolve(principal: Principal, ref: str, request: ResolutionRequest) -> Resol
     `AgentsCannotDecide`, `SeparationOfDuties`, `Halted`, `WorkflowSuspended`, `AuthorityRevoked`,
     `InvalidParams`, `InvalidTransition`, `AlreadyDecided`, `EscalationClaimed`, `VersionConflict`.
     """
+    opened = open_case(principal, ref, request)
+    return opened if isinstance(opened, Resolution) else _settle(opened.case, request, opened.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A case under the run's lock that may be settled as asked, and what that does to the run's state."""
+
+    case: Case
+    step: Step | None
+
+
+def open_case(principal: Principal, ref: str, request: ResolutionRequest) -> Opened | Resolution:
+    """Lock the run, and check everything that could refuse this resolution; or the recorded answer of a repeat."""
     key = load_case(principal, ref).run.key
     claim_id(key, principal.actor, request.id)
     hold_run(key)
@@ -86,7 +100,7 @@ def resolve(principal: Principal, ref: str, request: ResolutionRequest) -> Resol
     require_not_claimed(case)
     step = check_verb(case, request.verb, request.params)
     _require_seen(case, request)
-    return _settle(case, request, step)
+    return Opened(case, step)
 
 
 def _replay(case: Case, request: ResolutionRequest) -> Resolution | None:
@@ -104,17 +118,23 @@ def _require_seen(case: Case, request: ResolutionRequest) -> None:
     if case.row.version == request.escalation_version and not moved:
         return
     what = ", ".join(moved) or "a newer proposal joined this case"
-    tag = version_tag(case.found.ledger_epoch, case.run.version)
     raise VersionConflict(
         f"This moved since you looked: {what}. Nothing was applied.",
         run=case.run.key,
         disposition="retry",
         base_version=request.run_version,
         current_version=case.run.version,
-        current_etag=tag,
-        changed_fields=[item for item in shown_changes(case) if item["field"] in moved],
+        current_etag=version_tag(case.found.ledger_epoch, case.run.version),
+        changed_fields=_changed_since(case, request.run_version, moved),
         escalation={"id": case.ref, "url": f"/escalations/{case.ref}/", "version": case.row.version},
     )
+
+
+def _changed_since(case: Case, seen: int, names: list[str]) -> list[dict[str, JSON]]:
+    """What of `names` was touched since version `seen`, as the operator should see it now."""
+    since = store.entries_between(case.run, seen) or ()
+    changed = changed_since(state_at_base(case.run.state, since), case.run.state, since)
+    return [item.as_json() for item in changed if item.field in names]
 
 
 def _moved(case: Case, seen: int) -> list[str]:
@@ -133,47 +153,65 @@ def _settle(case: Case, request: ResolutionRequest, step: Step | None) -> Resolu
     proposal = replace(case.proposal, reason=request.reason, evidence=request.evidence)
     attempt = as_own_command(case, proposal, request.params, request.id)
     ahead = advance(attempt, step) if step is not None and not step.is_empty else None
-    mine = next(item for item in case.run.held if item.escalation == case.ref)
-    after = ahead.after if ahead else case.run
-    after = replace(after, held=tuple(item for item in after.held if item is not mine))
+    after = without_case(ahead.after if ahead else case.run, case)
     after, overtaken = close_overtaken(attempt, after)
+    settlement = settlement_of(case, request, after.version)
+    answer = {"verb": request.verb.value, "command": _outcome(case, request, ahead)}
+    touched = tuple(ahead.changes) if ahead else ()
+    entry = entry_of(case, settlement, attempt.body(**_facts(ahead)), touched)
+    store.require_step(case.run, after, [entry, *overtaken.entries], record_of(case, request, answer), case.found.now)
+    finish(case, settlement)
+    overtaken.settle()
+    return Resolution(answer, after, case.workflow, case.found.ledger_epoch)
+
+
+def without_case(run: RunReading, case: Case) -> RunReading:
+    """The run with nothing held for this case any more."""
+    return replace(run, held=tuple(item for item in run.held if item.escalation != case.ref))
+
+
+def settlement_of(case: Case, request: ResolutionRequest, version: int) -> Settlement:
+    """How the case ends: what becomes of the proposal's command, and the resolution that tells why."""
+    held = next(item for item in case.run.held if item.escalation == case.ref)
     resolution = {
         "verb": request.verb.value,
         "by": case.operator.actor,
         "note": request.reason,
         "command_id": request.id,
-        "version": after.version,
+        "version": version,
     }
-    answer = {"verb": request.verb.value, "command": _outcome(case, request, ahead)}
-    entry = _entry(
-        case, attempt.body(**_facts(ahead)), resolution, after.version, tuple(ahead.changes if ahead else ())
-    )
+    return Settlement(held, case.row.command_id, "escalation.resolved", ENDS_AS[request.verb], resolution)
+
+
+def record_of(case: Case, request: ResolutionRequest, answer: dict[str, JSON]) -> Record:
+    """What is recorded for the id of the resolution."""
     identity = request_sha256(request.identity(case.ref))
-    record = Record(case.operator.actor, request.id, "resolve", identity, "done", answer)
-    store.require_step(case.run, after, [entry, *overtaken.entries], record, case.found.now)
-    settlement = Settlement(mine, case.row.command_id, entry.kind, ENDS_AS[request.verb], resolution)
+    return Record(case.operator.actor, request.id, "resolve", identity, "done", answer)
+
+
+def finish(case: Case, settlement: Settlement) -> None:
+    """Write the end of the case and of the proposal's command, and end the episode that led to it."""
     settle_case(case.run.id, settlement, case.found.now)
-    overtaken.settle()
     store.end_episode(case.run.id, case.row.principal, case.row.intent)
-    return Resolution(answer, after, case.workflow, case.found.ledger_epoch)
+
+
+def entry_of(case: Case, settlement: Settlement, body: dict[str, JSON], touched: tuple[str, ...] = ()) -> NewEntry:
+    """The ledger entry of a resolution: it names the proposal in its body, and the resolution's own id."""
+    proposal = {
+        "principal": case.row.principal,
+        "command_id": case.row.command_id,
+        "params": dict(case.proposal.params),
+    }
+    resolution = settlement.resolution
+    told = {**body, **resolution, "escalation": case.ref, "proposal": proposal}
+    version: int = resolution["version"]
+    return NewEntry(settlement.kind, case.operator.actor, resolution["command_id"], told, version, touched)
 
 
 def _facts(ahead: Advance | None) -> dict[str, JSON]:
     if ahead is None:
         return {"changes": {}, "consent": None}
     return {"changes": dict(ahead.changes), "consent": ahead.consent.as_json() if ahead.consent else None}
-
-
-def _entry(
-    case: Case, body: dict[str, JSON], resolution: dict[str, JSON], version: int, touched: tuple[str, ...]
-) -> NewEntry:
-    proposal = {
-        "principal": case.row.principal,
-        "command_id": case.row.command_id,
-        "params": dict(case.proposal.params),
-    }
-    told = {**body, **resolution, "escalation": case.ref, "proposal": proposal}
-    return NewEntry("escalation.resolved", case.operator.actor, resolution["command_id"], told, version, touched)
 
 
 def _outcome(case: Case, request: ResolutionRequest, ahead: Advance | None) -> dict[str, JSON]:

@@ -51,7 +51,6 @@ LEGAL_STEPS: dict[tuple[RunStatus, RunStatus], str] = {
     (R.RECEIVED, R.CANCELLED): "operators, or the scope to cancel",
     (R.RECEIVED, R.EXPIRED): "the clock",
     (R.WORKING, R.READY_FOR_REVIEW): "whoever freezes",
-    (R.WORKING, R.APPROVED): "a freeze that a standing approval authorizes",
     (R.WORKING, R.CANCELLED): "operators, or the scope to cancel",
     (R.WORKING, R.EXPIRED): "the clock",
     (R.READY_FOR_REVIEW, R.WORKING): "a reviewer who denies, or a change that voids consent",

@@ -20,6 +20,7 @@ from runs.errors import (
     ClearanceError,
     EscalationClaimed,
     Forbidden,
+    InvalidTransition,
     NotFound,
     SeparationOfDuties,
 )
@@ -72,6 +73,11 @@ class Case:
     @property
     def ref(self) -> str:
         return escalation_ref(self.row.pk)
+
+    @property
+    def is_freeze(self) -> bool:
+        """Whether a candidate was to be frozen, rather than fields changed."""
+        return self.proposal.name in self.workflow.freezes
 
 
 def number_of(ref: str) -> UUID:
@@ -129,7 +135,19 @@ def check_verb(case: Case, verb: Verb, params: Mapping[str, JSON] | None = None)
     require_going_on(case.policy, is_halted=case.found.is_halted)
     if verb is Verb.APPLY:
         _require_original_authority(case)
-    return as_own_command(case, case.proposal, params).next_step() if _is_legal(case, params) else None
+    return _step_of(case, verb, params)
+
+
+def _step_of(case: Case, verb: Verb, params: Mapping[str, JSON] | None) -> Step | None:
+    """What applying or amending does to the run's state; a freeze changes none of its fields."""
+    if case.is_freeze:
+        if verb is Verb.AMEND:
+            raise InvalidTransition("A freeze is not amended: freeze another candidate.", status=case.run.state.status)
+        require_legal(case.workflow, case.run.state, case.command)
+        return None
+    check_params(case.command, case.proposal.params if params is None else params)
+    require_legal(case.workflow, case.run.state, case.command)
+    return as_own_command(case, case.proposal, params).next_step()
 
 
 def require_operator(case: Case) -> None:
@@ -171,12 +189,6 @@ def _require_original_authority(case: Case) -> None:
     require_within_limits(proposer, case.policy, written)
 
 
-def _is_legal(case: Case, params: Mapping[str, JSON] | None) -> bool:
-    check_params(case.command, case.proposal.params if params is None else params)
-    require_legal(case.workflow, case.run.state, case.command)
-    return True
-
-
 def as_own_command(
     case: Case, proposal: CommandRequest, params: Mapping[str, JSON] | None, request_id: str = ""
 ) -> Attempt:
@@ -204,7 +216,8 @@ def _verb_for(case: Case, verb: Verb) -> dict[str, JSON]:
 def preview(case: Case, verb: Verb, step: Step | None) -> dict[str, JSON]:
     """What exactly settling by `verb` would do to the run and to the proposal."""
     if step is None or step.is_empty:
-        return {"version": case.run.version, "changed": {}, "command": ENDS_AS[verb]}
+        version = case.run.version + (verb is Verb.APPLY and case.is_freeze)
+        return {"version": version, "changed": {}, "command": ENDS_AS[verb]}
     ahead = advance(as_own_command(case, case.proposal, None), step)
     consent = ahead.consent.as_json() if ahead.consent else None
     changed = dict(ahead.changes)

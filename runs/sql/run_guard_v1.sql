@@ -4,7 +4,7 @@ CREATE FUNCTION runs_status_steps() RETURNS TABLE (start text, stop text)
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     VALUES
         ('received', 'working'), ('received', 'ready_for_review'), ('received', 'cancelled'), ('received', 'expired'),
-        ('working', 'ready_for_review'), ('working', 'approved'), ('working', 'cancelled'), ('working', 'expired'),
+        ('working', 'ready_for_review'), ('working', 'cancelled'), ('working', 'expired'),
         ('ready_for_review', 'working'), ('ready_for_review', 'approved'),
         ('ready_for_review', 'cancelled'), ('ready_for_review', 'expired'),
         ('approved', 'dispatching'), ('approved', 'revoked'), ('approved', 'needs_reconciliation'),

@@ -8,6 +8,7 @@ import pytest
 from approvals import destinations
 from approvals.artifacts import Submission, submit_artifact
 from approvals.deciding import DecisionRequest, record_shown
+from approvals.errors import SnapshotNotActive
 from approvals.models import Snapshot
 from approvals.states import Verdict
 from approvals.values import FreezeRequest
@@ -92,3 +93,53 @@ def test_the_walk_goes_from_two_artifacts_to_one_authorized_effect() -> None:
     kinds = list(LedgerEntry.objects.order_by("seq").values_list("kind", flat=True))
     assert kinds[-3:] == ["snapshot.frozen", "decision.approved", "effect.authorized"]
     assert json.loads(bytes(row.manifest))["artifacts"][0]["id"] == "R-42:calculation:6:a"
+
+
+# ---- refunds: automatic authorization, consent by field, revocation --------------------------------------
+
+
+def refund_ready_for_review(key: str = "R-7", amount: str = "25.00") -> str:
+    """A refund whose payment is frozen by an agent of Ada's; Mara set the amount."""
+    cashier = cast.agent("cashier").principal
+    destination("payments")
+    cast.run_received(key, recipient="Ana Lima")
+    cast.command(cashier, key, "set-refund-amount", amount=amount, currency="EUR")
+    outcome = authorization.freeze_snapshot(cashier, key, 2, FreezeRequest("f1", "pay", "complete"))
+    snapshot: str = outcome.answer["snapshot"]
+    return snapshot
+
+
+def test_the_last_needed_approval_authorizes_in_the_same_commit() -> None:
+    snapshot = refund_ready_for_review()
+
+    receipt = approve(cast.ben(), snapshot, 3)
+
+    assert receipt.answer["effect"] == "R-7:pay:v4"
+    assert cast.reading("R-7").state.status == "approved"
+    assert Snapshot.objects.get().sentence == "Pay 25.00 EUR to Ana Lima for case R-7."
+
+
+def test_a_note_voids_nothing_and_a_changed_amount_voids_in_its_own_commit() -> None:
+    snapshot = refund_ready_for_review()
+
+    noted = cast.command(cast.ada(), "R-7", "add-note", note={"id": "n1", "text": "called back"})
+    changed = cast.command(cast.ada(), "R-7", "set-refund-amount", amount="26.00", currency="EUR")
+
+    assert noted.answer["consent"] == {"stands": True, "because": "stands: only `notes` changed"}
+    assert changed.answer["consent"]["stands"] is False
+    run = cast.reading("R-7")
+    assert (run.state.status, run.state.active_snapshot) == ("working", None)
+    with pytest.raises(SnapshotNotActive):
+        approve(cast.ben(), snapshot, 5)
+
+
+def test_revoking_before_anything_left_cancels_the_effect_in_the_same_commit() -> None:
+    snapshot = refund_ready_for_review()
+    decision = approve(cast.ben(), snapshot, 3).answer["decision"]
+
+    revoked = authorization.revoke(cast.ben(), decision, "rv1", "wrong customer")
+
+    assert revoked.answer["boundary"] == "revocable" and revoked.answer["result"] == "effect-cancelled"
+    assert Effect.objects.get().state == "cancelled"
+    assert cast.reading("R-7").state.status == "revoked"
+    assert authorization.revoke(cast.ben(), decision, "rv1", "wrong customer").is_replay
