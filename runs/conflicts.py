@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from runs.definitions import Command, Rule, Workflow
-from runs.fields import FieldKind, Op, Verb, element_of, identity, opposes, same, undo
+from runs.fields import FieldKind, Op, Verb, element_of, fulfils, identity, opposes, same, undo
 from runs.states import Disposition, RunStatus
 from runs.transitions import apply, legality
 from runs.values import Between, Budget, ChangedField, Episode, Held, Judgement, RunState
@@ -31,6 +31,8 @@ def state_at_base(current: RunState, between: Sequence[Between]) -> RunState:
                 status = change["from"]
             elif name == "active_snapshot":
                 snapshot = change["from"]
+            elif "revision" in entry.changes:
+                fields.pop(name, None)  # a field that came with this revision
             elif name in fields:
                 fields[name] = undo(fields[name], change)
     return RunState(RunStatus(status), fields, snapshot)
@@ -49,7 +51,7 @@ def changed_since(base: RunState, current: RunState, between: Sequence[Between])
             changed_by=entry.actor,
             command_id=entry.command_id,
         )
-        for name, entry in last.items()
+        for name, entry in sorted(last.items(), key=lambda item: (item[1].version, item[0]))
     )
 
 
@@ -58,6 +60,18 @@ def _is_equal(left: JSON, right: JSON) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return sorted(map(identity, left)) == sorted(map(identity, right))
     return same(left, right)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What of the changes since base decides: these names, as these entries changed them."""
+
+    names: frozenset[str]
+    entries: tuple[Between, ...]
+
+    def are_own(self, actor: str) -> bool:
+        """Whether `actor` alone is behind all of it."""
+        return {entry.actor for entry in self.entries} == {actor}
 
 
 @dataclass(frozen=True)
@@ -88,16 +102,10 @@ class Case:
     def exclusive_writes(self) -> frozenset[str]:
         return frozenset(name for name in self.command.writes if self.workflow.fields[name].kind is FieldKind.EXCLUSIVE)
 
-    def last_toucher(self, names: Iterable[str]) -> ChangedField | None:
-        """Who touched one of `names` last."""
+    def grounds(self, names: Iterable[str]) -> Grounds:
+        """Every change of one of `names` since base."""
         wanted = frozenset(names)
-        return max((item for item in self.changed if item.field in wanted), key=lambda item: item.version, default=None)
-
-    def only_own(self, names: Iterable[str]) -> bool:
-        """Whether all that touched `names` since base came from the command's own principal."""
-        wanted = frozenset(names)
-        touchers = {entry.actor for entry in self.between if wanted & entry.changes.keys()}
-        return touchers == {self.actor}
+        return Grounds(wanted, tuple(entry for entry in self.between if wanted & entry.changes.keys()))
 
 
 def classify(case: Case) -> Judgement:
@@ -111,19 +119,29 @@ def classify(case: Case) -> Judgement:
 
 
 def _already_so(case: Case) -> Judgement | None:
-    step = apply(case.workflow, case.current, case.command, case.params)
-    if not step.is_empty or not _has_effect(case):
+    if not _already_holds(case):
         return None
     if any(op.verb is Verb.APPEND for op in case.ops):
         return Judgement(Disposition.REJECT, "already-so", "The log already holds this item.", unchanged=True)
-    names = case.command.writes | ({"status"} if case.command.status else frozenset())
-    toucher = case.last_toucher(names)
-    since = f"{toucher.changed_by} did it in version {toucher.version}" if toucher else "it held before already"
+    doer = next((entry for entry in reversed(case.between) if _fulfils(case, entry)), None)
+    since = f"{doer.actor} did it in version {doer.version}" if doer else "it held before already"
     return Judgement(Disposition.REJECT, "already-so", f"What this asks for already holds: {since}.")
 
 
-def _has_effect(case: Case) -> bool:
-    return bool(case.ops) or case.command.status is not None
+def _already_holds(case: Case) -> bool:
+    if case.command.name == "move-to-revision":
+        return bool(case.params["revision"] == case.workflow.revision)
+    has_effect = bool(case.ops) or case.command.status is not None
+    return has_effect and apply(case.workflow, case.current, case.command, case.params).is_empty
+
+
+def _fulfils(case: Case, entry: Between) -> bool:
+    """Whether an entry did something of what the command asks for."""
+    if case.command.status is not None:
+        return "status" in entry.changes
+    if not case.ops:
+        return "revision" in entry.changes
+    return any(op.field in entry.changes and fulfils(op, entry.changes[op.field]) for op in case.ops)
 
 
 def _by_rule(case: Case) -> Judgement | None:
@@ -143,11 +161,13 @@ def _met(rule: Rule, case: Case) -> list[str]:
 
 
 def _apply_rule(case: Case, rule: Rule, name: str, met: Sequence[str]) -> Judgement:
-    if rule.then is Disposition.ESCALATE:
-        return _escalate(case, name, rule.because, met)
-    if rule.then is Disposition.MERGE:
-        return _no_longer_legal(case) or _merge(case, name, rule.because)
-    return Judgement(rule.then, name, rule.because)
+    match rule.then:
+        case Disposition.MERGE:
+            return _no_longer_legal(case) or _merge(case, name, rule.because)
+        case Disposition.REJECT:
+            return Judgement(rule.then, name, rule.because)
+        case _:
+            return _conflict(case, rule.then, name, rule.because, case.grounds(met))
 
 
 def _no_longer_legal(case: Case) -> Judgement | None:
@@ -157,54 +177,56 @@ def _no_longer_legal(case: Case) -> Judgement | None:
 
 def _by_default(case: Case) -> Judgement:
     if written := case.exclusive_writes & case.touched:
-        names = ", ".join(sorted(written))
-        return _escalate(case, "default", f"Somebody else changed {names} since.", written)
+        words = f"Somebody else changed {_list(written)} since."
+        return _conflict(case, Disposition.ESCALATE, "default", words, case.grounds(written))
     if read := case.command.reads & case.touched:
-        names = ", ".join(sorted(read))
-        return Judgement(
-            Disposition.RETRY, "default", f"This was decided on {names}, which changed since: read it first."
-        )
+        words = f"This was decided on {_list(read)}, which changed since: read it first."
+        return _conflict(case, Disposition.RETRY, "default", words, case.grounds(read))
     return _otherwise(case)
 
 
 def _otherwise(case: Case) -> Judgement:
-    names = ", ".join(sorted(case.touched)) or "the record"
+    names = _list(case.touched) or "the record"
     match case.command.otherwise:
         case Disposition.MERGE:
             return _merge(case, "default", f"Nothing that this reads or decides was touched: only {names} changed.")
         case Disposition.RETRY:
-            return Judgement(Disposition.RETRY, "default", f"{names} changed since: read it again and decide anew.")
+            words = f"{names} changed since: read it again and decide anew."
         case Disposition.ESCALATE:
-            return _escalate(case, "default", f"{names} changed since, and no rule says what to do.", case.touched)
+            words = f"{names} changed since, and no rule says what to do."
         case Disposition.REJECT:
             return Judgement(Disposition.REJECT, "default", f"{names} changed since, which ends this command.")
+    return _conflict(case, case.command.otherwise, "default", words, case.grounds(case.touched))
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _merge(case: Case, rule: str, because: str) -> Judgement:
     """Merge where it is safe by element, else escalate."""
-    unsafe = (case.exclusive_writes | case.command.reads) & case.touched
-    opposed = {op.field for op in case.ops if _was_opposed(case, op)}
-    if broken := unsafe | opposed:
-        names = ", ".join(sorted(broken))
-        return _escalate(case, "unsafe-merge", f"A merge would override or undo a change of {names}.", broken)
-    return Judgement(Disposition.MERGE, rule, because)
+    unsafe = case.grounds((case.exclusive_writes | case.command.reads) & case.touched)
+    opposed = [(op.field, entry) for op in case.ops for entry in case.between if _was_opposed(op, entry)]
+    names = unsafe.names | {name for name, _ in opposed}
+    if not names:
+        return Judgement(Disposition.MERGE, rule, because)
+    words = f"A merge would override or undo a change of {_list(names)}."
+    grounds = Grounds(names, (*unsafe.entries, *(entry for _, entry in opposed)))
+    return _conflict(case, Disposition.ESCALATE, "unsafe-merge", words, grounds)
 
 
-def _was_opposed(case: Case, op: Op) -> bool:
-    return any(op.field in entry.changes and opposes(op, entry.changes[op.field]) for entry in case.between)
+def _was_opposed(op: Op, entry: Between) -> bool:
+    return op.field in entry.changes and opposes(op, entry.changes[op.field])
 
 
-def _escalate(case: Case, rule: str, because: str, names: Iterable[str]) -> Judgement:
-    """Escalate, unless the conflict is with the principal's own earlier write: nobody escalates against oneself."""
-    names = frozenset(names)
-    if case.only_own(names):
-        own = case.last_toucher(names)
-        assert own is not None
-        words = (
-            f"Your own command {own.command_id} changed {own.field} in version {own.version}: read it and decide anew."
-        )
-        return Judgement(Disposition.RETRY, rule, words)
-    return Judgement(Disposition.ESCALATE, rule, because)
+def _conflict(case: Case, disposition: Disposition, rule: str, because: str, grounds: Grounds) -> Judgement:
+    """Retry or escalate; but where the principal's own earlier write alone is behind it, say so and retry."""
+    if not grounds.are_own(case.actor):
+        return Judgement(disposition, rule, because)
+    own = max(grounds.entries, key=lambda entry: entry.version)
+    names = _list(grounds.names & own.changes.keys())
+    words = f"Your own command {own.command_id} changed {names} in version {own.version}: read it and decide anew."
+    return Judgement(Disposition.RETRY, rule, words, against_self=True)
 
 
 def retry_without_base(because: str) -> Judgement:

@@ -138,3 +138,11 @@ def opposes(op: Op, change: Change) -> bool:
     """Whether `change` did the opposite of `op` to the same element of a set."""
     undone = {Verb.ADD: "removed", Verb.REMOVE: "added"}.get(op.verb)
     return undone is not None and any(same(element, op.value) for element in change.get(undone, ()))
+
+
+def fulfils(op: Op, change: Change) -> bool:
+    """Whether `change` did what `op` asks for: the same to the same element of a set, or gave the field this value."""
+    done = {Verb.ADD: "added", Verb.REMOVE: "removed"}.get(op.verb)
+    if done is None:
+        return "to" in change and same(change["to"], op.value)
+    return any(same(element, op.value) for element in change.get(done, ()))

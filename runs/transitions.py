@@ -92,6 +92,8 @@ def move(state: RunState, old: Workflow, new: Workflow) -> Step:
     New fields start with their first value. Raises `InvalidTransition` when a field that holds something
     would vanish, or holds what the new revision does not allow.
     """
+    if new.revision == old.revision:
+        return Step(state, {})
     fields = {name: state.fields.get(name, item.first_value) for name, item in new.fields.items()}
     lost = [name for name in state.fields if name not in fields and not _is_untouched(old, state, name)]
     unfit = [name for name, item in new.fields.items() if not _fits(new, name, fields[name])]
