@@ -421,3 +421,117 @@ class Escalation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.state} escalation of {self.command_id}"
+
+
+# ---- what waits for a second person ----------------------------------------------------------------------
+
+
+class WaitingStep(models.Model):
+    """What one admin asked for and another has to confirm: which action, on what, based on which version of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    kind = models.CharField(max_length=50)
+    subject = models.CharField(max_length=200)
+    arguments = models.TextField(help_text="Canonical JSON")
+    based_on = models.CharField(max_length=200, help_text="The version of the subject it was asked for")
+    because = models.TextField(help_text="Why it waits, in words")
+    reason = models.TextField()
+    secret = models.TextField(blank=True, help_text="The hash of a new password; empty once settled")
+    proposed_by = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="+")
+    proposed_at = models.DateTimeField(db_default=Now(), editable=False)
+    state = models.CharField(max_length=10, default="open")
+    settled_by = models.CharField(max_length=170, blank=True)
+    settled_by_person = models.ForeignKey(Person, on_delete=models.PROTECT, null=True, related_name="+")
+    settled_reason = models.TextField(blank=True)
+    settled_at = models.DateTimeField(null=True)
+    without_second_person = models.BooleanField(default=False)
+    result = models.TextField(null=True, help_text="What confirming it made, as JSON")
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["id"], condition=Q(state="open"), name="runs_waiting_open"),
+        ]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(state="open", settled_at=None, settled_by="", result=None, without_second_person=False)
+                | Q(state__in=["confirmed", "withdrawn", "void"], settled_at__isnull=False, secret=""),
+                name="runs_waiting_state_whole",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="confirmed")
+                | Q(without_second_person=True, settled_by_person=None)
+                | Q(settled_by_person__isnull=False) & ~Q(settled_by_person=models.F("proposed_by")),
+                name="runs_waiting_second_person",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.kind} of {self.subject}"
+
+
+# ---- what people choose for themselves -------------------------------------------------------------------
+
+
+class NotificationChoice(models.Model):
+    """Where a person wants to be told of new cases, and since when."""
+
+    person = models.OneToOneField(Person, on_delete=models.PROTECT, primary_key=True, related_name="notifications")
+    address = models.EmailField(blank=True)
+    by_email = models.BooleanField(default=False)
+    since = models.DateTimeField(help_text="Cases opened before are not told")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(by_email=False) | ~Q(address=""), name="runs_notification_has_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} {'by e-mail' if self.by_email else 'in the console only'}"
+
+
+class Notification(models.Model):
+    """That somebody is told of one escalation, once. `begun_at` is written before the first byte leaves."""
+
+    escalation = models.ForeignKey(Escalation, on_delete=models.PROTECT, db_index=False, related_name="notifications")
+    channel = models.CharField(max_length=10)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, null=True, related_name="+")
+    due_at = models.DateTimeField()
+    begun_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+    failed_count = models.IntegerField(default=0)
+    last_failure = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["escalation", "channel", "person"], nulls_distinct=False, name="runs_notification_once"
+            ),
+            models.CheckConstraint(condition=Q(channel__in=["email", "slack"]), name="runs_notification_channel_known"),
+            models.CheckConstraint(
+                condition=Q(sent_at=None) | Q(begun_at__isnull=False), name="runs_notification_sent_after_begun"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["due_at"], condition=Q(begun_at=None), name="runs_notification_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} about {self.escalation_id}"
+
+
+class SavedFilter(models.Model):
+    """The filters of a list under a name, for one person. Removed ones keep their row, as nothing is deleted here."""
+
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, db_index=False, related_name="saved_filters")
+    screen = models.CharField(max_length=50)
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=2000)
+    is_removed = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["person", "screen", "name"], name="runs_saved_filter_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.screen}"

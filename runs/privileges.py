@@ -23,4 +23,11 @@ PRIVILEGES: dict[str, str] = {
     "runs_conflict": "SELECT, INSERT, UPDATE (base, proposal, problem)",
     "runs_episode": "SELECT, INSERT, UPDATE",
     "runs_escalation": "SELECT, INSERT, UPDATE",
+    "runs_waitingstep": (
+        "SELECT, INSERT, UPDATE (secret, state, settled_by, settled_by_person_id, settled_reason, settled_at,"
+        " without_second_person, result)"
+    ),
+    "runs_notificationchoice": "SELECT, INSERT, UPDATE",
+    "runs_notification": "SELECT, INSERT, UPDATE (due_at, begun_at, sent_at, failed_count, last_failure)",
+    "runs_savedfilter": "SELECT, INSERT, UPDATE (query, is_removed)",
 }
