@@ -170,21 +170,21 @@ def parse_env_file(text: str) -> dict[str, str]:
 def load(environ: MutableMapping[str, str], dotenv: Path) -> None:
     """Complete `environ` from the `.env` file, then from the services `up` recorded; what is set stays.
 
-    A setting that is set to nothing is as if absent, and keeps the files from setting it. Raises
-    `UnknownSetting`. The recorded services are of no concern in production, and a database that is named by
-    the environment is never mixed with the owner of another one.
+    A setting that is set to nothing keeps the `.env` file from setting it, and is as if absent otherwise.
+    Raises `UnknownSetting`. The recorded services are of no concern in production, and a database that is
+    named by the environment is never mixed with the owner of another one.
     """
     if dotenv.is_file():
         _complete(environ, parse_env_file(dotenv.read_text(encoding="utf-8")))
     refuse_unknown(environ)
-    if environ.get("CLEARANCE_ENV") != "production":
-        recorded = recorded_services(home(environ))
-        if environ.get("DATABASE_URL"):
-            recorded.pop("DATABASE_OWNER_URL", None)
-        _complete(environ, recorded)
     for setting in SETTINGS:
         if environ.get(setting.name) == "":
             del environ[setting.name]
+    if environ.get("CLEARANCE_ENV") != "production":
+        recorded = recorded_services(home(environ))
+        if "DATABASE_URL" in environ:
+            recorded.pop("DATABASE_OWNER_URL", None)
+        _complete(environ, recorded)
 
 
 def recorded_services(home: Path) -> dict[str, str]:
@@ -204,3 +204,9 @@ def as_markdown() -> str:
     """The settings as the table of the operations manual."""
     rows = [f"| `{each.name}` | {each.default} | {each.meaning} |" for each in SETTINGS]
     return "\n".join(["| Variable | Default | Meaning |", "| --- | --- | --- |", *rows]) + "\n"
+
+
+def as_example() -> str:
+    """The settings as an `.env` file in which nothing is set yet."""
+    entries = [f"# {each.meaning}\n# Default: {each.default}\n#{each.name}=\n" for each in SETTINGS]
+    return "# Copy to .env and set what differs.\n\n" + "\n".join(entries)

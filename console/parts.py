@@ -66,7 +66,7 @@ def application(names: Sequence[str], home: Path) -> list[Part]:
 
 def demo(home: Path) -> list[Part]:
     """The demo's provider and its agents, as far as this checkout has them."""
-    sandbox = ["sandbox", "--port", str(sandbox_port()), "--ledger", str(home / "sandbox-ledger.jsonl")]
+    sandbox = ["sandbox", "--port", str(sandbox_port(settings.CLEARANCE_PORT)), "--ledger", str(home / "sandbox-ledger.jsonl")]
     commands = {"sandbox": sandbox, "agents": ["agent_demo"]}
     return [
         _part(name, ["manage.py", *command], lambda: True)
@@ -75,9 +75,9 @@ def demo(home: Path) -> list[Part]:
     ]
 
 
-def sandbox_port() -> int:
+def sandbox_port(console_port: int) -> int:
     """The port of the demo's provider: 8901 for a console on 8000."""
-    return int(settings.CLEARANCE_PORT) + 901
+    return console_port + 901
 
 
 def web_is_ready() -> bool:

@@ -59,8 +59,8 @@ class Startup:
             for name in self._names:
                 if not self._lock(locks, name):
                     raise AlreadyRunning(self._holder(name))
-            self._settle_settings(home)
             self._refuse_taken_ports()
+            self._settle_settings(home)
             with Supervisor(home.logs, self._say) as supervisor:
                 # Services of another `up` on the same home serve this one as well.
                 if self._lock(locks, "services"):
@@ -134,7 +134,7 @@ class Startup:
 
     def _refuse_taken_ports(self) -> None:
         ports = [self._port] if "web" in self._names else []
-        ports += [parts.sandbox_port()] if self._demo else []
+        ports += [parts.sandbox_port(self._port)] if self._demo else []
         for port in ports:
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

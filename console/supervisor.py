@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -47,12 +47,12 @@ class Part:
     start_seconds: float = 60
     stop_seconds: float = 10
 
-    program: Program | None = None
-    process: subprocess.Popen[bytes] | None = None
-    ready: bool = False
-    started_at: float = 0
-    restart_at: float = 0
-    failures: int = 0
+    program: Program | None = field(default=None, init=False)
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    ready: bool = field(default=False, init=False)
+    started_at: float = field(default=0, init=False)
+    restart_at: float = field(default=0, init=False)
+    failures: int = field(default=0, init=False)
 
     def failure_to_start(self) -> str:
         """What went wrong with the first start, or nothing."""

@@ -10,4 +10,5 @@ urlpatterns = [
     path("problems/", include("console.web.problems")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
+    path("", include("console.web.urls")),
 ]

@@ -17,3 +17,6 @@ DATABASES["default"] = OWNER_DATABASE | {
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+# No test but those of the limits themselves may meet one.
+API_LIMITS = {"agent": (10**6, 10**6), "person": (10**6, 10**6)}

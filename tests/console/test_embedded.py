@@ -187,7 +187,7 @@ def test_messages_survive_a_killed_broker(tmp_path: Path) -> None:
     with running(home, valkey(home)) as pid:
         client = redis.Redis.from_url(home.redis_url())
         client.incr("counter")
-        client.execute_command("WAITAOF", 1, 0, 5000)
+        client.waitaof(1, 0, 5000)
         client.close()
         os.kill(pid, 9)
 

@@ -23,13 +23,13 @@ def program(code: str, folder: Path) -> Program:
     return Program("python", [sys.executable, "-c", code], folder)
 
 
-def part(name: str, logs: Path, code: str = FOR_EVER, **options: float) -> Part:
+def part(name: str, logs: Path, code: str = FOR_EVER, *, stop_seconds: float = 10) -> Part:
     """A part that runs this Python, and is ready when it has printed something."""
     return Part(
         name,
         prepare=lambda: program(code, logs),
         is_ready=lambda: (logs / f"{name}.log").read_text() != "",
-        **options,
+        stop_seconds=stop_seconds,
     )
 
 
