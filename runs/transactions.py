@@ -18,8 +18,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 AUTHORITY_LOCK = (1129073234, 1)  # any two numbers that nothing else uses
-DEADLOCK_TRIES = 3
+TRIES = 3
 DEADLOCK = "40P01"
+COMMIT_UNKNOWN = "The database was lost during the commit: ask for the id, or send it again, to learn what became of it."
 
 
 def execute(statement: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> psycopg.Cursor[Any]:
@@ -44,21 +45,27 @@ def fetch_row(statement: str, params: Sequence[Any] | Mapping[str, Any] = ()) ->
 def durable(action: Callable[P, T]) -> Callable[P, T]:
     """Make `action` the one durable transaction of its caller, under the shared authority lock.
 
-    A deadlock is retried whole, at most three times. A lock not had in time, a cancelled statement or a lost
-    database becomes `Unavailable`.
+    Tried again whole, three times at most: after a deadlock, and after a commit whose answer never came, where
+    the id then finds what was committed. A lock not had in time, a cancelled statement or a lost database
+    becomes `Unavailable`.
     """
 
     @wraps(action)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        for tries_left in reversed(range(DEADLOCK_TRIES)):
+        is_unknown = False
+        for tries_left in reversed(range(TRIES)):
+            is_committing = False
             try:
                 with transaction.atomic(durable=True):
                     execute("SELECT pg_advisory_xact_lock_shared(%s, %s)", AUTHORITY_LOCK)
-                    return action(*args, **kwargs)
+                    result = action(*args, **kwargs)
+                    is_committing = True
+                return result
             except OperationalError as error:
-                if sqlstate(error) == DEADLOCK and tries_left:
+                is_unknown |= is_committing
+                if tries_left and (is_committing or sqlstate(error) == DEADLOCK):
                     continue
-                raise Unavailable from error
+                raise Unavailable(COMMIT_UNKNOWN if is_unknown else "") from error
         raise AssertionError("unreachable")
 
     return run
