@@ -62,6 +62,16 @@ def current_epoch() -> int:
     return Installation.objects.values_list("authority_epoch", flat=True).get(id=1)
 
 
+def epoch_and_now() -> tuple[int, datetime]:
+    """The authority epoch and the time of the database, as of one statement."""
+    return Installation.objects.annotate(now=Now()).values_list("authority_epoch", "now").get(id=1)
+
+
+def ledger_epoch() -> int:
+    """The ledger epoch now: it rises when the database is restored."""
+    return Installation.objects.values_list("ledger_epoch", flat=True).get(id=1)
+
+
 # ---- principals ------------------------------------------------------------------------------------------
 
 
@@ -75,7 +85,7 @@ def principal_for_token(token: str) -> Principal:
 
     Raises `Unauthenticated` for an unknown or expired token and `AuthorityRevoked` for a suspended agent.
     """
-    epoch, now = _epoch_and_now()
+    epoch, now = epoch_and_now()
     name = _agent_of(hash_token(token), epoch)
     if name is None:
         raise Unauthenticated
@@ -133,11 +143,7 @@ def current(principal: Principal, epoch: int | None = None, now: datetime | None
 def _is_expired(principal: Principal, now: datetime | None) -> bool:
     if principal.expires_at is None:
         return False
-    return principal.expires_at <= (now or _epoch_and_now()[1])
-
-
-def _epoch_and_now() -> tuple[int, datetime]:
-    return Installation.objects.annotate(now=Now()).values_list("authority_epoch", "now").get(id=1)
+    return principal.expires_at <= (now or epoch_and_now()[1])
 
 
 def _load(principal: Principal) -> tuple[Principal | None, bool]:
