@@ -43,7 +43,7 @@ def render(action: Action, sources: Sources) -> bytes:
 
     Raises `PayloadIncomplete`, naming each member whose fact is not set.
     """
-    members = {name: _fill(template, sources) for name, template in (action.payload or {}).items()}
+    members = filled(action, sources)
     faults = [
         Fault(f"/payload/{name}", "not-set", f"{name} needs a value that is not set yet.")
         for name, value in members.items()
@@ -52,6 +52,11 @@ def render(action: Action, sources: Sources) -> bytes:
     if faults:
         raise PayloadIncomplete("Something that the payload shows is not set.", errors=faults)
     return canonical(members)
+
+
+def filled(action: Action, sources: Sources) -> dict[str, JSON]:
+    """The members of a payload from its template; None where a fact is not set."""
+    return {name: _fill(template, sources) for name, template in (action.payload or {}).items()}
 
 
 def _fill(template: str, sources: Sources) -> JSON:

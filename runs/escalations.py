@@ -114,7 +114,7 @@ def _replay(case: Case, request: ResolutionRequest) -> Resolution | None:
 
 def _require_seen(case: Case, request: ResolutionRequest) -> None:
     """Raise `VersionConflict` when the case, or anything relevant of the run, moved since the operator looked."""
-    moved = _moved(case, request.run_version)
+    moved = moved_since(case, request.run_version)
     if case.row.version == request.escalation_version and not moved:
         return
     what = ", ".join(moved) or "a newer proposal joined this case"
@@ -137,8 +137,8 @@ def _changed_since(case: Case, seen: int, names: list[str]) -> list[dict[str, JS
     return [item.as_json() for item in changed if item.field in names]
 
 
-def _moved(case: Case, seen: int) -> list[str]:
-    """What of status, proposed, read or shown fields was touched after version `seen`."""
+def moved_since(case: Case, seen: int) -> list[str]:
+    """What of status, proposed, read or shown fields was touched after version `seen`. Settling waits for a look."""
     since = store.entries_between(case.run, seen) if 1 <= seen <= case.run.version else None
     if since is None:
         return ["the record"]
