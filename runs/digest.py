@@ -25,7 +25,7 @@ LARGEST_INTEGER = 2**53 - 1
 _DIGITS_OF_NO_DOUBLE = 311
 #: Names and faults that an answer repeats are bounded, or a refusal could be larger than the request.
 _LONGEST_NAME_SHOWN = 200
-_MOST_FAULTS_SHOWN = 20
+MOST_FAULTS_SHOWN = 20
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")
@@ -80,6 +80,18 @@ def parse_tagged(text: object, *, at: str = "") -> str:
 def pointer(*path: str | int) -> str:
     """The JSON pointer (RFC 6901) of a path of names and indexes."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def shown_pointer(*path: str | int) -> str:
+    """The pointer as far as its names may be repeated in an answer: neither endless nor unprintable nor secret."""
+    return pointer(*takewhile(_can_be_shown, path))
+
+
+def _can_be_shown(step: str | int) -> bool:
+    if type(step) is int:
+        return True
+    name = str(step)
+    return len(name) <= _LONGEST_NAME_SHOWN and not _UNSTORABLE.search(name) and not secret_shape(name)
 
 
 # ---- the strict door -------------------------------------------------------------------------------------
@@ -212,13 +224,5 @@ class _Walk:
 
     def _note(self, error: type[InputError], path: _Path, code: str, detail: str) -> None:
         faults = self._faults[error]
-        if len(faults) < _MOST_FAULTS_SHOWN:
-            faults.append(Fault(pointer(*takewhile(_can_be_shown, path)), code, detail))
-
-
-def _can_be_shown(step: str | int) -> bool:
-    """Whether a step may be repeated in an answer; a fault below one that may not is shown at its parent."""
-    if type(step) is int:
-        return True
-    name = str(step)
-    return len(name) <= _LONGEST_NAME_SHOWN and not _UNSTORABLE.search(name) and not secret_shape(name)
+        if len(faults) < MOST_FAULTS_SHOWN:
+            faults.append(Fault(shown_pointer(*path), code, detail))

@@ -238,6 +238,18 @@ class AlreadyDecided(ClearanceError):
     code = "already-decided"
 
 
+class LeaseHeld(ClearanceError):
+    """Somebody else works on this branch and holds its lease."""
+
+    code = "lease-held"
+
+
+class StaleGeneration(ClearanceError):
+    """A newer holder has the lease: what an older one still sends is not kept."""
+
+    code = "stale-generation"
+
+
 class OperationMismatch(ClearanceError):
     """The database refused a write that breaks a guard. This is an alarm, not a retry."""
 

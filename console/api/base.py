@@ -1,0 +1,49 @@
+"""What every view of the API shares: who asks, the body as a shape, the version it expects.
+
+A view of the API is a thin DRF view on `ApiView`, or a plain Django view that calls the same functions.
+"""
+
+from collections.abc import Collection
+from typing import ClassVar, TypeVar, cast
+
+from rest_framework.renderers import JSONRenderer
+from rest_framework.views import APIView
+
+from console.api.authentication import PrincipalAuthentication
+from console.api.wire import AlwaysJSON, StrictJSONParser
+from console.inputs import BODY_BYTES, check_idempotency_key, parse_if_match, read_body
+from console.shapes import read_shape
+from runs.values import Principal
+
+S = TypeVar("S")
+
+
+class ApiView(APIView):
+    """The base of the API's DRF views."""
+
+    authentication_classes = (PrincipalAuthentication,)
+    permission_classes = ()
+    parser_classes = (StrictJSONParser,)
+    renderer_classes = (JSONRenderer,)
+    content_negotiation_class = AlwaysJSON
+
+    #: How large a body may be, and which of its members are meant to hold a secret.
+    max_bytes: ClassVar[int] = BODY_BYTES
+    may_hold_secrets: ClassVar[Collection[str]] = ()
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks."""
+        return cast(Principal, self.request.user)
+
+    def read(self, shape: type[S]) -> S:
+        """The body as a shape; its id, if it has one, agrees with the Idempotency-Key header."""
+        http = self.request._request
+        body = read_shape(shape, read_body(http, max_bytes=self.max_bytes, may_hold_secrets=self.may_hold_secrets))
+        if (given := getattr(body, "id", None)) is not None:
+            check_idempotency_key(http, given)
+        return body
+
+    def expected_version(self, epoch: int) -> int:
+        """The version that If-Match names, in this ledger epoch."""
+        return parse_if_match(self.request.META.get("HTTP_IF_MATCH"), epoch=epoch)
