@@ -210,3 +210,15 @@ def as_example() -> str:
     """The settings as an `.env` file in which nothing is set yet."""
     entries = [f"# {each.meaning}\n# Default: {each.default}\n#{each.name}=\n" for each in SETTINGS]
     return "# Copy to .env and set what differs.\n\n" + "\n".join(entries)
+
+
+def write_pages(project: Path) -> None:
+    """Bring the page of settings and the example file up to date; a test compares them."""
+    page = project / "docs" / "operations.md"
+    text = page.read_text(encoding="utf-8").partition("| Variable |")[0]
+    page.write_text(text + as_markdown(), encoding="utf-8")
+    (project / ".env.example").write_text(as_example(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_pages(Path(__file__).resolve().parent.parent)
