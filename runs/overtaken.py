@@ -43,9 +43,10 @@ class Overtaken:
     at: datetime
 
     def settle(self) -> None:
-        """Write the end of each case and of its command. Called once the commit itself is written."""
+        """Write the end of each case, of its command and of its episode. Called once the commit itself is written."""
         for settlement in self.settlements:
             settle_case(self.run_id, settlement, self.at)
+            store.end_episode(self.run_id, settlement.case.principal, settlement.case.intent)
 
 
 def settle_case(run_id: int, settlement: Settlement, at: datetime) -> None:

@@ -119,8 +119,11 @@ def _left(attempt: Attempt) -> Allowance:
 
 
 def _retry(attempt: Attempt, judgement: Judgement) -> dict[str, JSON] | None:
-    """Count the conflict of an agent; a person is shown the difference and never counted."""
-    if attempt.principal.is_person:
+    """Count an agent's conflict with somebody else, and escalate the one that exhausts the budget.
+
+    A person is shown the difference, and a conflict with one's own earlier write is only told: neither is counted.
+    """
+    if not attempt.principal.is_agent or judgement.against_self:
         return _record_retry(attempt, judgement, _left(attempt))
     run, now = attempt.run, attempt.found.now
     counted = store.count_conflict(run.id, attempt.principal.actor, attempt.intent, now)
@@ -129,7 +132,10 @@ def _retry(attempt: Attempt, judgement: Judgement) -> dict[str, JSON] | None:
         return _record_retry(attempt, judgement, left)
     words = f"{left.attempts} conflicts of {attempt.intent} in a row: a person has to look. {judgement.because}"
     exhausted = replace(judgement, disposition=Disposition.ESCALATE, rule="budget-exhausted", because=words)
-    return _escalate(attempt, exhausted, left)
+    answer = _escalate(attempt, exhausted, left)
+    if answer is None:
+        store.uncount_conflict(run.id, attempt.principal.actor, attempt.intent)
+    return answer
 
 
 def _record_retry(attempt: Attempt, judgement: Judgement, left: Allowance) -> dict[str, JSON]:

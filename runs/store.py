@@ -112,6 +112,9 @@ ON CONFLICT (run_id, principal, intent) DO UPDATE SET
     last_at = excluded.last_at
 RETURNING counted, first_at
 """
+_UNCOUNT_CONFLICT = (
+    "UPDATE runs_episode SET counted = counted - 1 WHERE run_id = %s AND principal = %s AND intent = %s"
+)
 _RESOLVE = """
 UPDATE runs_command SET state = %s, resolution = %s
 WHERE run_id = %s AND principal = %s AND command_id = %s AND state = 'escalated'
@@ -303,6 +306,11 @@ def entries_between(run: RunReading, base_version: int) -> tuple[Between, ...] |
 def count_conflict(run_id: int, principal: str, intent: str, now: datetime) -> Episode:
     """Count one more conflict of an intent by one upsert, and return the episode it belongs to."""
     return Episode(*fetch_row(_COUNT_CONFLICT, {"run": run_id, "principal": principal, "intent": intent, "now": now}))
+
+
+def uncount_conflict(run_id: int, principal: str, intent: str) -> None:
+    """Take back what this transaction counted: the conflict is judged once more."""
+    execute(_UNCOUNT_CONFLICT, [run_id, principal, intent])
 
 
 def end_episode(run_id: int, principal: str, intent: str) -> None:
