@@ -20,7 +20,7 @@ T = TypeVar("T")
 AUTHORITY_LOCK = (1129073234, 1)  # any two numbers that nothing else uses
 TRIES = 3
 DEADLOCK = "40P01"
-COMMIT_UNKNOWN = "The database was lost during the commit: ask for the id, or send it again, to learn what became of it."
+COMMIT_UNKNOWN = "The database was lost during the commit: ask for the id to learn what became of it."
 
 
 def execute(statement: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> psycopg.Cursor[Any]:

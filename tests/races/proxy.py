@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,15 +20,13 @@ class _Call:
 
     def hang_up(self) -> None:
         for end in (self.client, self.server):
-            try:
+            with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             end.close()
 
 
 class LossyLine:
-    """Passes everything on between clients and a server, both on Unix sockets, but for the replies it is told to lose."""
+    """Passes everything on between clients and a server on Unix sockets, but for the replies it is told to lose."""
 
     def __init__(self, folder: Path, server: Path) -> None:
         self.lost_count = 0
@@ -59,21 +58,17 @@ class LossyLine:
                 threading.Thread(target=pass_on, args=(call,), daemon=True).start()
 
     def _pass_on_requests(self, call: _Call) -> None:
-        try:
+        with suppress(OSError):
             while data := call.client.recv(65536):
                 if b"COMMIT" in data and self._to_lose:
                     self._to_lose -= 1
                     call.loses_reply = True
                 call.server.sendall(data)
-        except OSError:
-            pass
         call.hang_up()
 
     def _pass_on_replies(self, call: _Call) -> None:
-        try:
+        with suppress(OSError):
             while (data := call.server.recv(65536)) and not call.loses_reply:
                 call.client.sendall(data)
-        except OSError:
-            pass
         self.lost_count += call.loses_reply
         call.hang_up()

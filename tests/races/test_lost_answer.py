@@ -69,7 +69,7 @@ def test_a_commit_whose_reply_is_lost_is_looked_up_and_answered(agent: Principal
     assert entries() == ["run.created", "command.committed"]
 
 
-def test_when_every_reply_is_lost_the_answer_says_that_the_outcome_is_unknown(agent: Principal, line: LossyLine) -> None:
+def test_when_every_reply_is_lost_the_answer_says_that_nobody_knows(agent: Principal, line: LossyLine) -> None:
     line.lose_replies_to_commits(TRIES)
 
     with pytest.raises(Unavailable) as refusal:
