@@ -94,7 +94,7 @@ def give_standing_approval(principal: Principal, request: StandingRequest) -> St
     policy = authority.policy_of(request.workflow, found.authority_epoch)
     if not may_see(principal, request.workflow, policy):
         raise NotFound
-    answer = requests.claim(principal.actor, request.id, request.identity())
+    answer = requests.recorded_answer(principal.actor, request.id, request.identity())
     if answer is not None:
         return Standing(StandingApproval.objects.get(pk=standing_number(answer["standing_approval"])), is_replay=True)
     if principal.is_agent:
@@ -116,7 +116,7 @@ def give_standing_approval(principal: Principal, request: StandingRequest) -> St
         reason=request.reason,
         expires_at=request.expires_at,
     )
-    requests.record(principal.actor, request.id, request.identity(), {"standing_approval": standing_ref(row.pk)})
+    requests.record_answer(principal.actor, request.id, request.identity(), {"standing_approval": standing_ref(row.pk)})
     return Standing(row, is_replay=False)
 
 
@@ -146,7 +146,7 @@ def revoke_standing_approval(principal: Principal, ref: str, request_id: str, re
     if row is None or not may_see(principal, row.workflow, authority.policy_of(row.workflow, found.authority_epoch)):
         raise NotFound
     identity = {"name": "revoke-standing-approval", "standing_approval": ref, "reason": reason}
-    if requests.claim(principal.actor, request_id, identity) is not None:
+    if requests.recorded_answer(principal.actor, request_id, identity) is not None:
         return Standing(row, is_replay=True)
     if principal.is_agent:
         raise AgentsCannotDecide
@@ -156,7 +156,7 @@ def revoke_standing_approval(principal: Principal, ref: str, request_id: str, re
     revoked = StandingApproval.objects.filter(pk=row.pk, revoked_at=None)
     if not revoked.update(revoked_at=found.now, revoked_by=principal.actor):
         raise AlreadyDecided("This was revoked already.")
-    requests.record(principal.actor, request_id, identity, {"standing_approval": ref})
+    requests.record_answer(principal.actor, request_id, identity, {"standing_approval": ref})
     row.refresh_from_db()
     return Standing(row, is_replay=False)
 

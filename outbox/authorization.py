@@ -17,9 +17,10 @@ from approvals.standing import spend_standing, standing_ref
 from approvals.states import Boundary, Verdict
 from approvals.values import FreezeRequest
 from outbox.authorizing import create_effect, refusal_json, require_authorizable
+from outbox.following import Fact, Movement, move
 from outbox.models import Effect
 from outbox.receipts import boundary_of, compensated, effect_of, receipt
-from outbox.states import EffectState
+from outbox.states import EffectState, Step
 from runs import escalations, store
 from runs.attempts import request_sha256
 from runs.definitions import Workflow
@@ -28,10 +29,9 @@ from runs.escalations import Resolution, ResolutionRequest, open_case
 from runs.locks import claim_id, hold_run
 from runs.outcomes import Outcome, replayed, visible
 from runs.permissions import is_admin, is_reviewer, require_scope
-from runs.states import RunStatus
 from runs.store import Found, Record
 from runs.transactions import durable
-from runs.values import NewEntry, Principal, RunReading, RunState
+from runs.values import NewEntry, Principal, RunReading
 from runs.verbs import Verb, load_case
 
 JSON = Any
@@ -271,29 +271,16 @@ def _write_revocation(
 ) -> RunReading:
     """Revoke, and where nothing may have left cancel the effect in the same commit."""
     run, now, actor = review.run, review.found.now, review.principal.actor
-    after, changes = _after_cancelling(review) if cancelled else (run, {})
     told = {"decision": decision_ref(given.pk), "snapshot": given.snapshot_id, "reason": reason}
-    entries = [NewEntry("approval.revoked", actor, record.id, told, run.version)]
-    if cancelled:
-        body = {"effect": cancelled.operation_id, "because": "its approval was revoked", "changes": changes}
-        entries.append(NewEntry("effect.cancelled", actor, record.id, body, after.version, tuple(changes)))
-    store.require_step(run, after, entries, record, now)
+    if cancelled is None:
+        store.require_step(run, run, [NewEntry("approval.revoked", actor, record.id, told, run.version)], record, now)
+    else:
+        because = "its approval was revoked, and nothing was sent"
+        movement = Movement(EffectState.CANCELLED, Step.NONE, None, because)
+        facts = [Fact("approval.revoked", told), Fact("effect.cancelled", {"because": because})]
+        move(cancelled, run, movement, facts, actor=actor, now=now, command_id=record.id, record=record)
     Decision.objects.filter(pk=given.pk).update(revoked_at=now, revoked_by=actor, revoked_seq=run.head_seq + 1)
-    if cancelled:
-        Effect.objects.filter(pk=cancelled.pk).update(
-            state=EffectState.CANCELLED.value, version=cancelled.version + 1, ended_at=now
-        )
-    return after
-
-
-def _after_cancelling(review: Review) -> tuple[RunReading, dict[str, dict[str, JSON]]]:
-    """The run with its effect cancelled: revoked, unless the effect is a compensation."""
-    run = review.run
-    if review.action.compensates is not None:
-        return run, {}
-    state = RunState(RunStatus.REVOKED, run.state.fields, run.state.active_snapshot)
-    changes = {"status": {"from": run.state.status.value, "to": RunStatus.REVOKED.value}}
-    return replace(run, version=run.version + 1, state=state, updated_at=review.found.now), changes
+    return store.read_by_id(run.id)
 
 
 # ---- common ----------------------------------------------------------------------------------------------

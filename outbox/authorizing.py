@@ -142,6 +142,7 @@ def _effect(review: Review) -> Effect:
     return Effect(
         operation_id=operation_id,
         run_id=run.id,
+        workflow=run.workflow,
         snapshot_id=row.pk,
         action=row.action,
         compensates=row.compensates,
@@ -156,6 +157,10 @@ def _effect(review: Review) -> Effect:
         authorized_at=review.found.now,
         ledger_epoch=epoch,
         approvals=[decision_number(item.id) for item in review.counting],
+        attempts_allowed=review.action.dispatch.attempts,
+        timeout_seconds=review.action.dispatch.timeout_seconds,
+        lease_seconds=review.action.dispatch.lease_seconds,
+        next_at=review.found.now,
     )
 
 

@@ -13,3 +13,15 @@ class Quarantined(ClearanceError):
     """This is older than a restore: an admin releases it."""
 
     code = "quarantined"
+
+
+class Moved(ClearanceError):
+    """The effect moved meanwhile. Nothing was written."""
+
+    code = "unavailable"
+
+
+class TooEarly(ClearanceError):
+    """A negative finding proves nothing yet: the provider may still be working on it."""
+
+    code = "too-early"

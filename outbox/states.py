@@ -1,4 +1,4 @@
-"""The states of an effect, once and for all, and what each makes of its run. Pure.
+"""The states of an effect, once and for all, and what each makes of its run; outcomes of attempts and next steps. Pure.
 
 The database guard `outbox_effect_state_legal` is compared with `LEGAL_STEPS` by a test.
 """
@@ -18,8 +18,14 @@ class EffectState(StrEnum):
     NEEDS_RECONCILIATION = "needs_reconciliation"  # unknown: a person must find out
     CANCELLED = "cancelled"  # withdrawn, and proven not to have happened
 
+    @property
+    def is_end(self) -> bool:
+        return self in ENDS
+
 
 E = EffectState
+
+ENDS = frozenset({E.SUCCEEDED, E.FAILED, E.CANCELLED})
 
 #: Every legal change of state.
 LEGAL_STEPS: frozenset[tuple[EffectState, EffectState]] = frozenset(
@@ -38,8 +44,6 @@ LEGAL_STEPS: frozenset[tuple[EffectState, EffectState]] = frozenset(
     }
 )
 
-ENDS = frozenset({E.SUCCEEDED, E.FAILED, E.CANCELLED})
-
 #: The status of a run whose effect (no compensation) is in this state.
 RUN_STATUS: dict[EffectState, RunStatus] = {
     E.PENDING: RunStatus.APPROVED,
@@ -49,3 +53,52 @@ RUN_STATUS: dict[EffectState, RunStatus] = {
     E.NEEDS_RECONCILIATION: RunStatus.NEEDS_RECONCILIATION,
     E.CANCELLED: RunStatus.REVOKED,
 }
+
+
+class Outcome(StrEnum):
+    """What one attempt came to."""
+
+    ACCEPTED = "accepted"  # the provider took it
+    REFUSED = "refused"  # for good; this attempt did nothing
+    THROTTLED = "throttled"  # come back later; this attempt did nothing
+    NEVER_LEFT = "never-left"  # proven: no byte of it reached the provider
+    UNKNOWN = "unknown"  # it may or may not have happened
+
+    @property
+    def proves_nothing_happened(self) -> bool:
+        """Whether this attempt, taken alone, certainly did nothing."""
+        return self in (Outcome.REFUSED, Outcome.THROTTLED, Outcome.NEVER_LEFT)
+
+
+class Step(StrEnum):
+    """What is done with an effect next."""
+
+    SEND = "send"  # nothing may have left
+    REPLAY = "replay"  # something may have left, and the provider recognises repeats
+    LOOK_UP = "look-up"  # ask the provider whether it knows the key
+    PERSON = "person"  # somebody has to find out
+    NONE = "none"  # at an end
+
+
+class Answer(StrEnum):
+    """What a provider says of a key."""
+
+    FOUND = "found"  # it happened
+    NOT_FOUND = "not-found"  # proves something only late enough
+    CANNOT_TELL = "cannot-tell"
+
+
+class Finding(StrEnum):
+    """A person's verdict on an unknown outcome."""
+
+    HAPPENED = "happened"
+    DID_NOT_HAPPEN = "did_not_happen"
+    CANNOT_TELL = "cannot_tell"
+
+
+class RepairKind(StrEnum):
+    """What an admin may order."""
+
+    RESEND = "resend"  # after did_not_happen
+    MARK_FAILED = "mark_failed"  # after did_not_happen
+    RELEASE = "release"  # from quarantine to needs_reconciliation

@@ -211,3 +211,14 @@ def policy_from_terms(terms: dict[str, Any], version: int, authority_version: in
     for name in ("operators", "reviewers"):
         given[name] = frozenset(terms[name])
     return Policy(**given, version=version, authority_version=authority_version)
+
+
+def suspended_workflows(epoch: int | None = None) -> list[str]:
+    """The workflows that are suspended now."""
+    epoch = current_epoch() if epoch is None else epoch
+    return cached(epoch, ("suspended",), _load_suspended)
+
+
+def _load_suspended() -> list[str]:
+    newest = PolicyVersion.objects.order_by("slug", "-version").distinct("slug")
+    return [row.slug for row in newest if json.loads(row.terms)["suspended"]]

@@ -1,6 +1,6 @@
-"""Repeats of mutations that belong to no run: what an id of a principal already stands for.
+"""Repeats of requests that belong to no run: what an id of a principal stands for, for ever.
 
-Needs an open transaction and never opens one.
+Needs an open transaction and never opens one. A run's own requests are recorded with the run, in `store`.
 """
 
 import json
@@ -14,13 +14,15 @@ from runs.models import Request
 
 JSON = Any
 
+#: What stands for the run where there is none.
 _SCOPE = "installation"
 
 
-def claim(principal: str, request_id: str, identity: Mapping[str, JSON]) -> dict[str, JSON] | None:
-    """Hold an id until the transaction ends, and give the recorded answer if it was used for this request before.
+def recorded_answer(principal: str, request_id: str, identity: Mapping[str, JSON]) -> JSON:
+    """The answer recorded for this very request; None when the id was never used. Holds the id until the end.
 
-    Raises `CommandInProgress` while its first delivery still runs and `CommandIdReused` for another request.
+    `identity` is what must be equal for a repeat to be the same request; its member `name` says what it is.
+    Raises `CommandInProgress` while the first delivery still runs, and `CommandIdReused`.
     """
     claim_id(_SCOPE, principal, request_id)
     row = Request.objects.filter(principal=principal, request_id=request_id).first()
@@ -28,16 +30,15 @@ def claim(principal: str, request_id: str, identity: Mapping[str, JSON]) -> dict
         return None
     if row.request_sha256 != request_sha256(identity):
         raise CommandIdReused(f"{request_id} was already used for another request, {row.name}.")
-    answer: dict[str, JSON] = json.loads(row.answer)
-    return answer
+    return json.loads(row.answer)
 
 
-def record(principal: str, request_id: str, identity: Mapping[str, JSON], answer: Mapping[str, JSON]) -> None:
-    """Record the answer of an id that `claim` found unused. `identity` names the request by its member `name`."""
+def record_answer(principal: str, request_id: str, identity: Mapping[str, JSON], answer: JSON) -> None:
+    """Record what an id stands for, which `recorded_answer` found unused and holds."""
     Request.objects.create(
         principal=principal,
         request_id=request_id,
         name=identity["name"],
         request_sha256=request_sha256(identity),
-        answer=json.dumps(answer, ensure_ascii=False),
+        answer=json.dumps(answer, ensure_ascii=False, separators=(",", ":")),
     )

@@ -9,7 +9,7 @@ ALTER TABLE approvals_decision ADD CONSTRAINT approvals_decision_of_manifest
     FOREIGN KEY (snapshot_id, manifest_sha256) REFERENCES approvals_snapshot (id, manifest_sha256);
 
 CREATE FUNCTION approvals_content_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, public AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.body IS NOT NULL AND NEW.sha256 <> 'sha256:' || encode(sha256(NEW.body), 'hex') THEN
@@ -30,7 +30,7 @@ CREATE TRIGGER approvals_content_guard BEFORE INSERT OR UPDATE OR DELETE ON appr
     FOR EACH ROW EXECUTE FUNCTION approvals_content_guard();
 
 CREATE FUNCTION approvals_snapshot_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, public AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.manifest_sha256 <> 'sha256:' || encode(sha256(NEW.manifest), 'hex')
@@ -52,7 +52,7 @@ CREATE TRIGGER approvals_snapshot_guard BEFORE INSERT OR UPDATE OR DELETE ON app
     FOR EACH ROW EXECUTE FUNCTION approvals_snapshot_guard();
 
 CREATE FUNCTION approvals_decision_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, public AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     later text[] := ARRAY['revoked_at', 'revoked_by', 'revoked_seq', 'spent_by'];
 BEGIN
@@ -70,7 +70,7 @@ CREATE TRIGGER approvals_decision_guard BEFORE UPDATE OR DELETE ON approvals_dec
     FOR EACH ROW EXECUTE FUNCTION approvals_decision_guard();
 
 CREATE FUNCTION approvals_standing_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, public AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     moving text[] := ARRAY['used', 'spent', 'revoked_at', 'revoked_by'];
 BEGIN

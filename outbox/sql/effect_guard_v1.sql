@@ -11,9 +11,11 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
 $$;
 
 CREATE FUNCTION outbox_effect_guard() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, public AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moving text[] := ARRAY['state', 'version', 'fence', 'may_have_left', 'ended_at'];
+    moving text[] := ARRAY['state', 'version', 'fence', 'may_have_left', 'attempts_used', 'key_clock_started_at',
+                            'lease_owner', 'lease_expires_at', 'next_step', 'next_at', 'because', 'quarantined',
+                            'ended_at'];
 BEGIN
     IF TG_OP = 'DELETE' THEN
         PERFORM public.runs_refuse('outbox_effect_kept', 'an effect is never deleted');
@@ -43,3 +45,34 @@ $$;
 
 CREATE TRIGGER outbox_effect_guard BEFORE INSERT OR UPDATE OR DELETE ON outbox_effect
     FOR EACH ROW EXECUTE FUNCTION outbox_effect_guard();
+
+CREATE FUNCTION outbox_attempt_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    later text[] := ARRAY['send_started_at', 'finished_at', 'outcome', 'provider_request_id', 'http_status', 'detail',
+                          'response', 'late'];
+BEGIN
+    IF TG_OP = 'DELETE' OR to_jsonb(NEW) - later <> to_jsonb(OLD) - later
+        OR (OLD.outcome IS NOT NULL AND to_jsonb(NEW) - '{late,response}'::text[] <> to_jsonb(OLD) - '{late,response}'::text[])
+        OR (OLD.outcome IS NOT NULL AND NEW.response IS NOT NULL AND NEW.response IS DISTINCT FROM OLD.response)
+        OR (OLD.send_started_at IS NOT NULL AND NEW.send_started_at IS DISTINCT FROM OLD.send_started_at)
+        OR (OLD.late IS NOT NULL AND NEW.late IS DISTINCT FROM OLD.late) THEN
+        PERFORM public.runs_refuse('outbox_attempt_frozen', 'an attempt is started once, settled once, and late at most once');
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER outbox_attempt_guard BEFORE UPDATE OR DELETE ON outbox_attempt
+    FOR EACH ROW EXECUTE FUNCTION outbox_attempt_guard();
+
+CREATE TRIGGER outbox_lookup_frozen BEFORE UPDATE OR DELETE ON outbox_lookup
+    FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_lookup_frozen');
+CREATE TRIGGER outbox_verdict_frozen BEFORE UPDATE OR DELETE ON outbox_verdict
+    FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_verdict_frozen');
+CREATE TRIGGER outbox_repair_frozen BEFORE UPDATE OR DELETE ON outbox_repair
+    FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_repair_frozen');
+CREATE TRIGGER outbox_remediation_step_frozen BEFORE UPDATE OR DELETE ON outbox_remediationstep
+    FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_remediation_step_frozen');
+CREATE TRIGGER outbox_repair_plan_frozen BEFORE UPDATE OR DELETE ON outbox_repairplan
+    FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_repair_plan_frozen');

@@ -1,3 +1,10 @@
+DROP TRIGGER outbox_repair_plan_frozen ON outbox_repairplan;
+DROP TRIGGER outbox_remediation_step_frozen ON outbox_remediationstep;
+DROP TRIGGER outbox_repair_frozen ON outbox_repair;
+DROP TRIGGER outbox_verdict_frozen ON outbox_verdict;
+DROP TRIGGER outbox_lookup_frozen ON outbox_lookup;
+DROP TRIGGER outbox_attempt_guard ON outbox_attempt;
+DROP FUNCTION outbox_attempt_guard();
 DROP TRIGGER outbox_effect_guard ON outbox_effect;
 DROP FUNCTION outbox_effect_guard();
 DROP FUNCTION outbox_effect_steps();

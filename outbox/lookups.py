@@ -1,0 +1,103 @@
+"""Asking a provider whether it knows a key, outside any transaction, and recording what it said."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from outbox.errors import EffectInFlight
+from outbox.following import Fact, Movement, move
+from outbox.models import Effect, Lookup
+from outbox.providers.base import Known, outside
+from outbox.recording import settling
+from outbox.remediations import open_remediation
+from outbox.retry import Next, after_lookup, proves_from
+from outbox.states import Answer, EffectState, Step
+from outbox.targets import adapter_of, capabilities_of, position_of, revision_of, target_of
+from runs import store
+from runs.chain import rfc3339
+from runs.errors import InvalidTransition
+from runs.locks import hold_run
+from runs.transactions import durable
+
+JSON = Any
+
+#: A look-up is a short question.
+TIMEOUT = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and where the effect stood when it was asked."""
+
+    operation_id: str
+    run_key: str
+    fence: int
+    version: int
+
+
+def ask(operation_id: str) -> tuple[Question, Known]:
+    """Ask the provider about an effect. Raises `InvalidTransition` where nothing can be looked up, `EffectInFlight`."""
+    effect = Effect.objects.select_related("run").get(pk=operation_id)
+    row = revision_of(effect)
+    if not capabilities_of(row).has_lookup:
+        raise InvalidTransition(f"{row.name} declares no look-up.", status=effect.state)
+    if effect.lease_owner is not None:
+        raise EffectInFlight("A worker holds it right now: ask when its attempt has ended.")
+    question = Question(operation_id, effect.run.key, effect.fence, effect.version)
+    outside()
+    return question, adapter_of(row).look_up(target_of(row), effect.idempotency_key, TIMEOUT)
+
+
+@durable
+def record_lookup(question: Question, known: Known, actor: str, command_id: str | None = None) -> Lookup:
+    """Record an answer; where the effect still waits for it, take the next step. Locks: the run.
+
+    A look-up raises the effect's version. It settles an effect only where the answer proves something.
+    """
+    hold_run(question.run_key)
+    found = store.read(question.run_key)
+    run, now = found.run, found.now
+    assert run is not None
+    effect = Effect.objects.get(pk=question.operation_id)
+    row = revision_of(effect)
+    can = capabilities_of(row)
+    at = position_of(effect, now, may_have_left=effect.may_have_left)
+    is_current = effect.fence == question.fence and effect.lease_owner is None
+    taken = _next(effect, known, after_lookup(known.answer, can, at)) if is_current else None
+    settles_from = proves_from(can, at)
+    proves = known.answer is Answer.FOUND or (
+        known.answer is Answer.NOT_FOUND and settles_from is not None and now >= settles_from
+    )
+    told = {"answer": known.answer.value, "proves": proves, "provider_request_id": known.provider_request_id}
+    facts = [Fact("lookup.recorded", {**told, "at": rfc3339(now)})]
+    if taken is not None and taken.state != effect.state:
+        facts.append(settling(taken))
+    move(effect, run, _movement(effect, taken), facts, actor=actor, now=now, command_id=command_id)
+    if taken is not None and taken.state is EffectState.SUCCEEDED and at.is_revoked:
+        open_remediation(effect, "it happened although its approval was revoked meanwhile", actor, now)
+    return Lookup.objects.create(
+        effect_id=effect.pk,
+        actor=actor,
+        at=now,
+        answer=known.answer.value,
+        provider_request_id=known.provider_request_id,
+        http_status=known.http_status,
+        detail=known.detail,
+        proves=proves,
+    )
+
+
+def _next(effect: Effect, known: Known, taken: Next) -> Next | None:
+    """What the answer changes: a person's case is settled by proof that it happened, and by nothing else."""
+    if effect.state == EffectState.DISPATCHING and effect.next_step == Step.LOOK_UP:
+        return taken
+    if effect.state == EffectState.NEEDS_RECONCILIATION and known.answer is Answer.FOUND:
+        return taken
+    return None
+
+
+def _movement(effect: Effect, taken: Next | None) -> Movement:
+    if taken is None:
+        state = EffectState(effect.state)
+        return Movement(state, Step(effect.next_step), effect.next_at, effect.because, {"ended_at": effect.ended_at})
+    return Movement(taken.state, taken.step, taken.at, taken.because)

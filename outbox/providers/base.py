@@ -1,0 +1,94 @@
+"""What an adapter is, and the door through which every call to a provider goes.
+
+An adapter sends bytes it is given and says what came of it; it decides nothing. `outside` proves that no
+transaction is open: a provider is never called while locks are held.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, Protocol
+
+from django.db import transaction
+
+from outbox.states import Answer, Outcome
+
+#: How much of an answer is kept.
+RESPONSE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The frozen destination revision that is addressed."""
+
+    name: str
+    revision: int
+    url: str
+    lookup_url: str
+    cancel_url: str
+    recognises_repeats: bool
+    unavailable_means_throttled: bool
+    signing_secret_env: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """Exactly what is sent: the stored bytes, under the key of the operation."""
+
+    operation_id: str
+    snapshot: str
+    idempotency_key: str
+    payload: bytes
+    payload_sha256: str
+    timeout: timedelta
+    send_by: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one attempt came to, with what came back."""
+
+    outcome: Outcome
+    detail: str
+    provider_request_id: str | None = None
+    http_status: int | None = None
+    retry_after: timedelta | None = None
+    response: bytes = b""
+    is_alarm: bool = False  # the provider says our bytes drifted
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a provider says of a key."""
+
+    answer: Answer
+    detail: str = ""
+    provider_request_id: str | None = None
+    http_status: int | None = None
+
+
+class Adapter(Protocol):
+    """One way of reaching providers. Adding one is one module in this folder and one line in the registry."""
+
+    name: ClassVar[str]
+    #: What this way of sending can do at all, whatever a destination declares.
+    can_recognise_repeats: ClassVar[bool]
+    can_look_up: ClassVar[bool]
+    can_cancel: ClassVar[bool]
+
+    def send(self, target: Target, sending: Sending) -> Result:
+        """Send once. Never raises for what a provider or a network does: that is an outcome."""
+        ...
+
+    def look_up(self, target: Target, idempotency_key: str, timeout: timedelta) -> Known:
+        """Ask whether the provider knows a key."""
+        ...
+
+    def cancel(self, target: Target, idempotency_key: str, timeout: timedelta) -> Known:
+        """Ask the provider to cancel: `found` means cancelled, `not-found` too late."""
+        ...
+
+
+def outside() -> None:
+    """Prove that no transaction is open, by opening an empty durable one. Raises `RuntimeError` inside any other."""
+    with transaction.atomic(durable=True):
+        pass
