@@ -36,6 +36,7 @@ SCREENS = (
     Screen("audit", "Audit", "scroll-text", "audit:list", ("/audit/",)),
 )
 
+
 @dataclass(frozen=True, slots=True)
 class AccountLink:
     """A link of the account menu; with `roles`, only for people who hold one of them."""
@@ -105,7 +106,7 @@ class NavigationItem:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `navigation`, `account_links`, `account_pages`, `queues`, `search_url`; empty for strangers."""
+    """Context processor: the links of the top bar, the account menu and the queues; none for a stranger."""
     person = getattr(request, "user", None)  # a request refused early has none
     if person is None or not person.is_authenticated:
         return {"navigation": (), "account_links": (), "account_pages": (), "queues": (), "search_url": ""}

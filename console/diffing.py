@@ -55,11 +55,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two values side by side. Only what the shape needs is filled."""
+    """Two values side by side. Only what the shape needs is filled; `had` and `has` tell empty from never set."""
 
     shape: Literal["unset", "same", "scalar", "text", "items"]
     old: str = ""
     new: str = ""
+    had: bool = True
+    has: bool = True
     delta: str = ""
     pieces: tuple[Piece, ...] = ()
     items: tuple[Item, ...] = ()
@@ -72,13 +74,14 @@ def difference(old: Any, new: Any, *, key: str = "id") -> Difference:
         return Difference("unset")
     if old == new and type(old) is type(new):
         return Difference("same", old=written(old), new=written(new))
-    if isinstance(old or [], list) and isinstance(new or [], list):
+    if all(value is None or isinstance(value, list) for value in (old, new)):
         items, same_count = list_items(old or [], new or [], key)
         return Difference("items", items=items, same_count=same_count)
     before, after = written(old), written(new)
     if isinstance(old, str) and isinstance(new, str) and max(len(before), len(after)) > 60:
         return Difference("text", old=before, new=after, pieces=folded(word_pieces(before, after)))
-    return Difference("scalar", old=before, new=after, delta=numeric_delta(old, new))
+    had, has = old is not None, new is not None
+    return Difference("scalar", before, after, had, has, numeric_delta(old, new))
 
 
 def written(value: Any) -> str:
@@ -147,9 +150,10 @@ def word_pieces(old: str, new: str) -> tuple[Piece, ...]:
     if len(before) + len(after) <= WORDS:
         return tuple(_matched(before, after))
     pieces: list[Piece] = []
-    lines = SequenceMatcher(None, old.splitlines(True), new.splitlines(True), autojunk=False)
-    for tag, from_old, to_old, from_new, to_new in lines.get_opcodes():
-        gone, came = "".join(lines.a[from_old:to_old]), "".join(lines.b[from_new:to_new])
+    old_lines, new_lines = old.splitlines(True), new.splitlines(True)
+    matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for tag, from_old, to_old, from_new, to_new in matcher.get_opcodes():
+        gone, came = "".join(old_lines[from_old:to_old]), "".join(new_lines[from_new:to_new])
         if tag == "equal":
             pieces.append(Piece(Side.SAME, gone))
             continue

@@ -9,9 +9,25 @@ import re
 import unicodedata
 from functools import lru_cache
 
+#: Scripts in which a joiner between two letters changes how a word is read.
+JOINING_SCRIPTS = frozenset(
+    {
+        *("ARABIC", "SYRIAC", "MANDAIC", "MONGOLIAN", "NKO", "TIBETAN", "KHMER", "MYANMAR", "SINHALA"),
+        *("DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM"),
+    }
+)
+
+#: First words in the names of letters that belong to no script of their own.
+SHARED = frozenset(
+    {
+        *("ALEF", "ANGSTROM", "BET", "CARON", "COMBINING", "DALET", "EULER", "FEMININE", "GIMEL", "HALFWIDTH"),
+        *("IDEOGRAPHIC", "INFORMATION", "KATAKANA-HIRAGANA", "KELVIN", "MASCULINE", "MASU", "MICRO", "MODIFIER"),
+        *("OHM", "PLANCK", "SUPERSCRIPT", "TURNED", "VERTICAL"),
+    }
+)
+
 ZWNJ, ZWJ = "\u200c", "\u200d"
 TEXT_STYLE, EMOJI_STYLE = "\ufe0e", "\ufe0f"
-CANCEL_TAG = "\U000e007f"
 
 #: Format characters with a visible glyph: Arabic, Syriac and Kaithi signs that enclose digits or letters.
 VISIBLE_FORMAT = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
@@ -24,21 +40,13 @@ BLANK = (
     | frozenset(map(chr, range(0xE0000, 0xE1000)))
 )
 
-#: Scripts in which a joiner between two letters changes how a word is read.
-JOINING_SCRIPTS = frozenset(
-    ["ARABIC", "SYRIAC", "MANDAIC", "MONGOLIAN", "NKO", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "KHMER", "MYANMAR", "TIBETAN"]
-)
-
-#: First words in the names of letters that belong to no script of their own.
-SHARED = frozenset(
-    "ALEF ANGSTROM BET CARON COMBINING DALET EULER FEMININE GIMEL HALFWIDTH IDEOGRAPHIC INFORMATION "
-    "KATAKANA-HIRAGANA KELVIN MASCULINE MASU MICRO MODIFIER OHM PLANCK SUPERSCRIPT TURNED VERTICAL".split()
-)
+_REGIONS = ("gbeng", "gbsct", "gbwls")
 
 #: The flags that are spelt with tag characters: England, Scotland, Wales.
 TAG_FLAG = re.compile(
-    "\U0001f3f4(?:%s)\U000e007f"
-    % "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
+    "\U0001f3f4(?:"
+    + "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in _REGIONS)
+    + ")\U000e007f"
 )
 
 #: Symbols outside the category "other symbol" that have a text and an emoji style.

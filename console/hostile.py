@@ -16,7 +16,7 @@ from console import hidden_characters as hidden
 #: More blanks in a line than this are folded, and more empty lines, and more equal characters.
 BLANKS, EMPTY_LINES, EQUALS = 24, 3, 80
 #: More combining marks on one character than any writing needs.
-STACKED = 4
+STACKED = 6
 #: More hidden characters in a row than this are counted rather than listed.
 LISTED = 6
 
@@ -55,10 +55,10 @@ class Shown:
 
 #: What needs a closer look: anything but printable ASCII, and runs of the same.
 _CLOSER = re.compile(
-    r"(?P<lines>(?:[ \t\r]*\n){%d,})" % (EMPTY_LINES + 2)
-    + r"|(?P<blanks>[^\S\n]{%d,})" % (BLANKS + 1)
-    + r"|(?P<equals>([!-~])\4{%d,})" % EQUALS
-    + r"|(?P<other>[^\x20-\x7e\n\t]+)"
+    rf"(?P<lines>(?:[ \t\r]*\n){{{EMPTY_LINES + 2},}})"
+    rf"|(?P<blanks>[^\S\n]{{{BLANKS + 1},}})"
+    rf"|(?P<equals>([!-~])\4{{{EQUALS},}})"
+    r"|(?P<other>[^\x20-\x7e\n\t]+)"
 )
 
 
@@ -176,7 +176,7 @@ def _finding(char: str) -> str:
 def _visible(text: str, at: int) -> tuple[list[tuple[Segment, str]], int]:
     """A visible character with the combining marks on it: too many are folded, another spelling is marked."""
     end = at + 1
-    while end < len(text) and unicodedata.category(text[end]) in ("Mn", "Me") and not hidden.is_hidden(text[end]):
+    while end < len(text) and _extends(text[end]):
         end += 1
     first = at - 1 if unicodedata.combining(text[at]) and at and text[at - 1] != "\n" else at
     cluster = text[first:end]
@@ -190,3 +190,8 @@ def _visible(text: str, at: int) -> tuple[list[tuple[Segment, str]], int]:
         mark = Segment(Kind.MARK, f"⟨{points}⟩", "written in another way than usual; compares as different")
         pieces.append((mark, "letters not in their normal form (NFC)"))
     return pieces, end
+
+
+def _extends(char: str) -> bool:
+    """Whether a character is written onto the one before it: a combining mark, or the rest of a Hangul syllable."""
+    return (unicodedata.category(char)[0] == "M" or "\u1161" <= char <= "\u11ff") and not hidden.is_hidden(char)

@@ -92,7 +92,7 @@ def block(selector: str, theme: str, values: dict[str, str]) -> str:
 
 def resolved(css: str) -> dict[str, str]:
     """The wanted tokens of a theme with every reference to another token followed to its value."""
-    first_theme = css.split("@media")[0]
+    first_theme = css.partition("@media")[0]
     declared = dict(re.findall(r"^\s*--([\w-]+): ([^;]+);", first_theme, re.MULTILINE))
 
     def follow(value: str) -> str:

@@ -18,6 +18,7 @@ from django.template.context import Context
 from console.diffing import Difference, difference, written
 from console.hostile import Shown, inspect
 from console.lookalikes import Host, inspect_host, inspect_name
+from outbox.states import EffectState
 from runs.states import STORIES, Disposition, RunStatus
 
 register = template.Library()
@@ -53,13 +54,13 @@ DISPOSITION_LOOKS: dict[Disposition, Look] = {
     Disposition.ESCALATE: Look("escalated", "siren", "warn"),
 }
 
-EFFECT_LOOKS: dict[str, Look] = {
-    "pending": Look("waiting to be sent", "clock", "info"),
-    "dispatching": Look("being sent", "send", "info"),
-    "needs_reconciliation": Look("outcome unknown", "circle-question-mark", "severe"),
-    "succeeded": Look("confirmed", "circle-check", "good"),
-    "failed": Look("failed, nothing happened", "circle-x", "bad"),
-    "cancelled": Look("cancelled, nothing happened", "ban", "quiet"),
+EFFECT_LOOKS: dict[EffectState, Look] = {
+    EffectState.PENDING: Look("waiting to be sent", "clock", "info"),
+    EffectState.DISPATCHING: Look("being sent", "send", "info"),
+    EffectState.NEEDS_RECONCILIATION: Look("outcome unknown", "circle-question-mark", "severe"),
+    EffectState.SUCCEEDED: Look("confirmed", "circle-check", "good"),
+    EffectState.FAILED: Look("failed, nothing happened", "circle-x", "bad"),
+    EffectState.CANCELLED: Look("cancelled, nothing happened", "ban", "quiet"),
 }
 
 ACTOR_LOOKS: dict[str, tuple[str, str]] = {
@@ -126,7 +127,7 @@ def disposition_badge(disposition: str) -> dict[str, Any]:
 @component("badge")
 def effect_badge(state: str) -> dict[str, Any]:
     """Where an effect stands; an unknown outcome is never shown as one that is known."""
-    look = EFFECT_LOOKS[state]
+    look = EFFECT_LOOKS[EffectState(state)]
     return badge(look.label, look.tone, look.icon)
 
 
@@ -177,7 +178,12 @@ def actor(who: str) -> dict[str, Any]:
     """`user:mara`, `agent:pricing`, `system:sweep` or `cli:root`, as a name with an icon of what it is."""
     kind, _, name = who.partition(":")
     what, glyph = ACTOR_LOOKS.get(kind, ("somebody", "user"))
-    return {"kind": kind if kind in ACTOR_LOOKS else "unknown", "what": what, "icon": glyph, "shown": inspect_name(name or who)}
+    return {
+        "kind": kind if kind in ACTOR_LOOKS else "unknown",
+        "what": what,
+        "icon": glyph,
+        "shown": inspect_name(name or who),
+    }
 
 
 @component("moment")
@@ -187,7 +193,7 @@ def moment(when: datetime | None, style: str = "relative") -> dict[str, Any]:
 
 
 @component("hash")
-def hash(value: str) -> dict[str, Any]:  # noqa: A001  # the word people know; the builtin is not used here
+def hash(value: str) -> dict[str, Any]:
     """A hash shortened in the middle, whole on hover and by the copy button."""
     prefix, _, digest = value.rpartition(":")
     short = f"{digest[:6]}…{digest[-4:]}" if len(digest) > 14 else digest
@@ -264,7 +270,11 @@ def diff_cell(found: Difference) -> dict[str, Any]:
 @component("value")
 def field_value(value: object) -> dict[str, Any]:
     """One value of a field, as text; a value that was never set says so."""
-    return {"is_set": value is not None, "is_text": isinstance(value, str) and len(value) > 40, "shown": inspect(_text(value))}
+    return {
+        "is_set": value is not None,
+        "is_text": isinstance(value, str) and len(value) > 40,
+        "shown": inspect(_text(value)),
+    }
 
 
 # ---- lists -----------------------------------------------------------------------------------------------------
