@@ -129,11 +129,11 @@ class Command:
 
     def ops(self, params: Mapping[str, JSON]) -> tuple[Op, ...]:
         """The operations with their placeholders filled in from `params`."""
-        return tuple(Op(op.field, op.verb, self._fill(op.value, params)) for op in self.effects)
+        return tuple(self._filled(op, params) for op in self.effects)
 
-    def _fill(self, value: JSON, params: Mapping[str, JSON]) -> JSON:
-        name = self._named_by(value)
-        return value if name is None else params[name]
+    def _filled(self, op: Op, params: Mapping[str, JSON]) -> Op:
+        name = self._named_by(op.value)
+        return op if name is None else Op(op.field, op.verb, params[name], at=f"/params/{name}")
 
     def _named_by(self, value: JSON) -> str | None:
         """The parameter that a placeholder such as `{amount}` names."""

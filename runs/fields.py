@@ -6,6 +6,7 @@ Pure. A change is a small JSON object that names what happened to one field, as 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as member
 from enum import StrEnum
 from typing import Any
 
@@ -51,6 +52,7 @@ class Op:
     field: str
     verb: Verb
     value: JSON
+    at: str = member(default="", compare=False)  # the JSON pointer of the parameter that gave the value
 
 
 def identity(value: JSON) -> str:
@@ -109,7 +111,7 @@ def _append(items: list[JSON], op: Op) -> tuple[JSON, Change | None]:
     if same(known, op.value):
         return items, None
     detail = f"{op.field} already holds an item {op.value['id']} with other content."
-    raise ItemIdReused(detail, errors=[Fault(f"/params/{op.field}/id", ItemIdReused.code, detail)])
+    raise ItemIdReused(detail, errors=[Fault(f"{op.at}/id", ItemIdReused.code, detail)])
 
 
 def undo(value: JSON, change: Change) -> JSON:

@@ -125,10 +125,10 @@ def test_the_table_above_holds_every_verb() -> None:
 
 def test_an_item_id_is_not_used_for_other_content() -> None:
     with pytest.raises(ItemIdReused) as refusal:
-        apply_op([letter("m1", "yes")], Op("messages", Verb.APPEND, letter("m1", "no")))
+        apply_op([letter("m1", "yes")], Op("messages", Verb.APPEND, letter("m1", "no"), at="/params/message"))
 
     assert refusal.value.code == "item-id-reused"
-    assert [fault.pointer for fault in refusal.value.errors] == ["/params/messages/id"]
+    assert [fault.pointer for fault in refusal.value.errors] == ["/params/message/id"]
 
 
 # ---- taking back -----------------------------------------------------------------------------------------
@@ -195,9 +195,6 @@ def test_changes_of_different_elements_commute(value: JSON, left: JSON, right: J
     other_way = apply_op(apply_op(value, remove)[0], add)[0]
 
     assert elements(one_way) == elements(other_way)
-
-
-# ---- several changes of one field in one command ---------------------------------------------------------
 
 
 # ---- elements and opposites ------------------------------------------------------------------------------
