@@ -167,12 +167,12 @@ def parse_env_file(text: str) -> dict[str, str]:
     return found
 
 
-def load(environ: MutableMapping[str, str], dotenv: Path) -> None:
-    """Complete `environ` from the `.env` file, then from the services `up` recorded; what is set stays.
+def load(environ: MutableMapping[str, str], dotenv: Path) -> frozenset[str]:
+    """Complete `environ` from the `.env` file, then from what `up` recorded; what is set stays.
 
-    A setting that is set to nothing keeps the `.env` file from setting it, and is as if absent otherwise.
-    Raises `UnknownSetting`. The recorded services are of no concern in production, and a database that is
-    named by the environment is never mixed with the owner of another one.
+    Returns the names that came from the record. A setting that is set to nothing keeps the `.env` file from
+    setting it, and is as if absent otherwise. The record is of no concern in production, and a database that
+    is named by the environment is never mixed with the owner of another one. Raises `UnknownSetting`.
     """
     if dotenv.is_file():
         _complete(environ, parse_env_file(dotenv.read_text(encoding="utf-8")))
@@ -180,15 +180,17 @@ def load(environ: MutableMapping[str, str], dotenv: Path) -> None:
     for setting in SETTINGS:
         if environ.get(setting.name) == "":
             del environ[setting.name]
-    if environ.get("CLEARANCE_ENV") != "production":
-        recorded = recorded_services(home(environ))
-        if "DATABASE_URL" in environ:
-            recorded.pop("DATABASE_OWNER_URL", None)
-        _complete(environ, recorded)
+    if environ.get("CLEARANCE_ENV") == "production":
+        return frozenset()
+    recorded = _recorded_services(home(environ))
+    if "DATABASE_URL" in environ:
+        recorded.pop("DATABASE_OWNER_URL", None)
+    new = frozenset(recorded) - environ.keys()
+    _complete(environ, recorded)
+    return new
 
 
-def recorded_services(home: Path) -> dict[str, str]:
-    """The services `up` started for a home, as it recorded them; nothing if it never did."""
+def _recorded_services(home: Path) -> dict[str, str]:
     try:
         return parse_env_file((home / SERVICES_FILE).read_text(encoding="utf-8"))
     except OSError:

@@ -66,7 +66,13 @@ def application(names: Sequence[str], home: Path) -> list[Part]:
 
 def demo(home: Path) -> list[Part]:
     """The demo's provider and its agents, as far as this checkout has them."""
-    sandbox = ["sandbox", "--port", str(sandbox_port(settings.CLEARANCE_PORT)), "--ledger", str(home / "sandbox-ledger.jsonl")]
+    sandbox = [
+        "sandbox",
+        "--port",
+        str(sandbox_port(settings.CLEARANCE_PORT)),
+        "--ledger",
+        str(home / "sandbox-ledger.jsonl"),
+    ]
     commands = {"sandbox": sandbox, "agents": ["agent_demo"]}
     return [
         _part(name, ["manage.py", *command], lambda: True)

@@ -19,7 +19,8 @@ from console import environment, logs
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 try:
-    environment.load(os.environ, BASE_DIR / ".env")
+    #: Names of the settings that the last `up` of this home recorded, and nobody gave.
+    RECORDED_SETTINGS = environment.load(os.environ, BASE_DIR / ".env")
 except environment.UnknownSetting as unknown:
     raise ImproperlyConfigured(str(unknown)) from unknown
 
@@ -96,6 +97,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "console.metrics.RequestSeconds",
     "console.middleware.AnswerHeaders",
     "console.middleware.Refusals",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -296,10 +298,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "DESCRIPTION": "Versioned runs, approvals bound to exact bytes, effects that are never sent blindly twice.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
+    "PREPROCESSING_HOOKS": ["console.api.schema.choose_endpoints"],
+    "POSTPROCESSING_HOOKS": ["console.api.schema.add_components"],
 }
 
 # ---- logs ----------------------------------------------------------------------------------------------------

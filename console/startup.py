@@ -19,7 +19,7 @@ from django.core import checks
 from django.core.management import call_command
 from django.db import connections
 
-from console import binaries, embedded, environment, parts, schema
+from console import binaries, embedded, parts, schema
 from console.checks import TAG
 from console.home import APP_ROLE, OWNER_ROLE, Home
 from console.management.commands.migrate import connected_as_owner
@@ -38,10 +38,12 @@ class Unstartable(Exception):
 class Startup:
     """What `up` was asked for, and the steps of doing it."""
 
-    def __init__(self, *, home: Path, port: int, names: Sequence[str], demo: bool, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, *, home: Path, port: int | None, names: Sequence[str], demo: bool, say: Callable[[str], None]
+    ) -> None:
         self._root = home.expanduser().resolve()
-        self._url = f"http://127.0.0.1:{port}"
-        self._port = port
+        self._port = port or int(given_settings().get("CLEARANCE_PORT", 8000))
+        self._url = f"http://127.0.0.1:{self._port}"
         self._names = names
         self._demo = demo
         self._say = say
@@ -53,7 +55,8 @@ class Startup:
         """
         self._refuse_in_production()
         self._refuse_unsafe_settings()
-        account = None if settings.PRODUCTION else binaries.service_account(create=True)
+        needs_account = not {"DATABASE_URL", "REDIS_URL"} <= given_settings().keys()
+        account = None if settings.PRODUCTION else binaries.service_account(create=needs_account)
         home = Home.open(self._root, account=account)
         with ExitStack() as locks:
             for name in self._names:
@@ -61,7 +64,7 @@ class Startup:
                     raise AlreadyRunning(self._holder(name))
             self._refuse_taken_ports()
             self._settle_settings(home)
-            with Supervisor(home.logs, self._say) as supervisor:
+            with Supervisor(None if settings.PRODUCTION else home.logs, self._say) as supervisor:
                 # Services of another `up` on the same home serve this one as well.
                 if self._lock(locks, "services"):
                     supervisor.start(*parts.services(home, postgres=_runs_postgres(home), valkey=_runs_valkey(home)))
@@ -103,34 +106,26 @@ class Startup:
         return (self._root / "locks" / name).read_text(encoding="utf-8")
 
     def _settle_settings(self, home: Home) -> None:
-        """Record where the services are, and start over if the settings were read before that was known."""
+        """Record where everything is, and start over if the settings were read before that was known."""
+        before = dict(os.environ)
+        given = given_settings()
         wanted = {
-            "CLEARANCE_HOME": str(home.root),
             "CLEARANCE_PORT": str(self._port),
             "SECRET_KEY": home.secrets["secret_key"],
             "DATABASE_URL": home.database_url(APP_ROLE),
             "DATABASE_OWNER_URL": home.database_url(OWNER_ROLE),
             "REDIS_URL": home.redis_url(),
         }
-        self._forget_other_home(home)
-        for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL"):
-            if os.environ.get(name, wanted[name]) != wanted[name]:
-                del wanted[name]
-        if "DATABASE_URL" not in wanted:
+        if given.get("DATABASE_URL", wanted["DATABASE_URL"]) != wanted["DATABASE_URL"]:
             del wanted["DATABASE_OWNER_URL"]
         if self._demo:
             wanted["CLEARANCE_ALLOW_PRIVATE_DESTINATIONS"] = "on"
-        home.record_services({name: value for name, value in wanted.items() if not name.startswith("CLEARANCE_")})
-        if any(os.environ.get(name) != value for name, value in wanted.items()):
-            os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | wanted)
-
-    def _forget_other_home(self, home: Home) -> None:
-        """Drop from the environment what was read from the record of the home the settings name, if it is another."""
-        if home.root == settings.CLEARANCE_HOME:
-            return
-        for name, value in environment.recorded_services(settings.CLEARANCE_HOME).items():
-            if os.environ.get(name) == value:
-                del os.environ[name]
+        ours = {name: value for name, value in wanted.items() if given.get(name, value) == value}
+        ours["CLEARANCE_PORT"] = str(self._port)
+        home.record_services(ours)
+        settled = given | ours | {"CLEARANCE_HOME": str(home.root)}
+        if settled != before:
+            os.execve(sys.executable, [sys.executable, *sys.argv], settled)
 
     def _refuse_taken_ports(self) -> None:
         ports = [self._port] if "web" in self._names else []
@@ -172,9 +167,15 @@ class Startup:
             made = json.loads(_demo_file(home).read_text(encoding="utf-8"))
             lines += [f"  sign in as  {person['username']:<8} {person['password']}" for person in made["people"]]
             lines += [f"  agent       {made['agent']['name']:<8} {made['agent']['token']}"]
-        lines += [f"  data        {home.root}", f"  logs        {home.logs}"]
+        lines += [f"  data        {home.root}"]
+        lines += [] if settings.PRODUCTION else [f"  logs        {home.logs}"]
         lines += ["  backup      python manage.py backup FILE", "  stop        Ctrl-C"]
         self._say("\n".join(lines))
+
+
+def given_settings() -> dict[str, str]:
+    """The environment without what an earlier `up` recorded."""
+    return {name: value for name, value in os.environ.items() if name not in settings.RECORDED_SETTINGS}
 
 
 def _demo_file(home: Home) -> Path:

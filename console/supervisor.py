@@ -7,12 +7,13 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from console.processes import Program, kill_rest, spawn
 
@@ -71,10 +72,11 @@ class Part:
 class Supervisor:
     """The parts, in waves: a wave starts together, after the one before it is ready, and stops together.
 
-    A context: inside it SIGTERM, SIGINT and SIGHUP raise `StopRequested`, and leaving it stops all parts.
+    A context: inside it SIGTERM, SIGINT and SIGHUP raise `StopRequested`, and leaving it stops all parts. The
+    parts write into a folder of logs, or, without one, to the standard error of this process.
     """
 
-    def __init__(self, logs: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, logs: Path | None, say: Callable[[str], None]) -> None:
         self._logs = logs
         self._say = say
         self._waves: list[list[Part]] = []
@@ -139,7 +141,7 @@ class Supervisor:
         part.program = part.prepare()
         part.ready = False
         part.started_at = time.monotonic()
-        with self._log_file(part).open("ab") as log:
+        with self._open_log(part) as log:
             part.process = spawn(part.program, log)
         self._launching = False
         self._say(f"{part.name}: starting (process {part.process.pid})")
@@ -169,7 +171,7 @@ class Supervisor:
         part.failures += 1
         part.restart_at = now + pause
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        self._say(f"{part.name}: {how}, starting again in {pause:g} s; see {self._log_file(part)}")
+        self._say(f"{part.name}: {how}, starting again in {pause:g} s")
 
     def _await_end(self, part: Part) -> None:
         assert part.process
@@ -202,14 +204,18 @@ class Supervisor:
         if select.select([self._wakeups], [], [], seconds)[0]:
             os.read(self._wakeups, 4096)
 
-    def _log_file(self, part: Part) -> Path:
+    def _open_log(self, part: Part) -> IO[bytes]:
+        if self._logs is None:
+            return os.fdopen(os.dup(sys.stderr.fileno()), "ab")
         file = self._logs / f"{part.name}.log"
         if file.exists() and file.stat().st_size > LOG_BYTES:
             file.replace(file.with_suffix(".log.1"))
-        return file
+        return file.open("ab")
 
     def _end_of_log(self, part: Part) -> str:
-        file = self._log_file(part)
+        if self._logs is None:
+            return "Its last words are above."
+        file = self._logs / f"{part.name}.log"
         return "\n".join([*file.read_text(errors="replace").splitlines()[-15:], f"The whole log: {file}"])
 
 

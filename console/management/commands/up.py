@@ -33,7 +33,7 @@ class Command(BaseCommand):
         """Run until told to stop; a second call for the same home says where the first one is."""
         startup = Startup(
             home=home or settings.CLEARANCE_HOME,
-            port=port or settings.CLEARANCE_PORT,
+            port=port,
             names=_part_names(only),
             demo=demo,
             say=self._say,
