@@ -11,6 +11,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+import approvals.errors  # noqa: F401 - imported for `error_classes` to find
+import console.errors  # noqa: F401 - the same
+import outbox.errors  # noqa: F401 - the same
 from console.answers import to_json
 from console.correlation import correlation_id
 from runs.errors import ClearanceError, InputError

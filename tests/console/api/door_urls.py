@@ -30,6 +30,16 @@ EPOCH = 3
 LETTERS: CursorType[str, int] = CursorType("letters", str, int)
 DIGITS: CursorType[str, int] = CursorType("digits", str, int)
 ROWS = [(letter, number) for number, letter in enumerate("abcde")]
+MOVED = [
+    {
+        "field": "category",
+        "base": "billing",
+        "current": "other",
+        "restored": False,
+        "version": 21,
+        "changed_by": "user:mara",
+    }
+]
 FAILURES: dict[str, Exception] = {
     "busy": OperationalError("connection to server at 10.0.0.7 failed"),
     "locked": psycopg.errors.LockNotAvailable("canceling statement due to lock timeout"),
@@ -41,6 +51,9 @@ FAILURES: dict[str, Exception] = {
     "decided": AlreadyDecided(),
     "held": LeaseHeld(retry_after=12.2, expected=3, actual=4),
     "moved": VersionConflict(problem={"detail": "Mara changed it.", "current_version": 21, "status": 1}),
+    "moved-fields": VersionConflict(
+        problem={"detail": "Mara changed it.", "current_version": 21, "changed_fields": MOVED}
+    ),
     "rich": NotFound("gone", at=datetime(2026, 11, 30, tzinfo=UTC), sum=Decimal("30.00"), ids=frozenset({"b", "a"})),
 }
 
