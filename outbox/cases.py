@@ -1,0 +1,158 @@
+"""An effect that a person has to find out about: what is known, and which findings and repairs are legal now.
+
+Reads and judges; writes nothing. Findings and repairs act on what is said here.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from approvals.models import DestinationRevision
+from outbox.errors import TooEarly
+from outbox.models import Attempt, Effect, Lookup, Verdict
+from outbox.retry import Capabilities, Position, replayable_until
+from outbox.states import Answer, EffectState, Finding, Outcome, RepairKind
+from outbox.targets import capabilities_of, position_of, revision_of, revoked_approval
+from runs import authority, store
+from runs.errors import InvalidTransition, NotFound, VersionConflict
+from runs.permissions import may_see
+from runs.store import Found
+from runs.values import Principal, RunReading
+
+JSON = Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """An effect with everything that judging it needs, read in one transaction."""
+
+    effect: Effect
+    found: Found
+    run: RunReading
+    principal: Principal
+
+    @cached_property
+    def destination(self) -> DestinationRevision:
+        return revision_of(self.effect)
+
+    @cached_property
+    def can(self) -> Capabilities:
+        return capabilities_of(self.destination)
+
+    @cached_property
+    def position(self) -> Position:
+        return position_of(self.effect, self.found.now, may_have_left=self.effect.may_have_left)
+
+    @cached_property
+    def attempts(self) -> list[Attempt]:
+        return list(self.effect.attempts.order_by("number"))
+
+    @cached_property
+    def lookups(self) -> list[Lookup]:
+        return list(self.effect.lookups.order_by("at", "id"))
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        return list(self.effect.verdicts.order_by("at", "id"))
+
+    @property
+    def is_revoked(self) -> bool:
+        return revoked_approval(self.effect) is not None
+
+    @property
+    def replay_is_safe(self) -> bool:
+        """Whether the provider would still recognise a repeat now."""
+        until = replayable_until(self.can, self.effect.key_clock_started_at)
+        return self.can.recognises_repeats and (until is None or self.found.now < until)
+
+    @property
+    def settles_at(self) -> datetime | None:
+        """From when on a negative finding means something: the last lease's end and then the settling time."""
+        ends = [attempt.send_by + timedelta(seconds=self.effect.timeout_seconds) for attempt in self.attempts]
+        return max(ends) + self.can.settle_after if ends else None
+
+    @property
+    def evidence_it_happened(self) -> bool:
+        """Whether the provider itself ever said that it happened."""
+        accepted = any(Outcome.ACCEPTED in (item.outcome, _late_outcome(item)) for item in self.attempts)
+        return accepted or any(item.answer == Answer.FOUND for item in self.lookups)
+
+
+def _late_outcome(attempt: Attempt) -> str | None:
+    return None if attempt.late is None else Outcome.ACCEPTED if '"accepted"' in attempt.late else None
+
+
+def load_case(principal: Principal, operation_id: str) -> Case:
+    """An effect as `principal` sees it. Raises `NotFound` when there is none or it may not be seen."""
+    effect = Effect.objects.select_related("run", "snapshot").filter(pk=operation_id).first()
+    if effect is None:
+        raise NotFound
+    found = store.read(effect.run.key)
+    assert found.run is not None
+    principal = authority.current(principal, found.authority_epoch, found.now)
+    policy = authority.policy_of(found.run.workflow, found.authority_epoch)
+    if not may_see(principal, found.run.workflow, policy):
+        raise NotFound
+    return Case(effect, found, found.run, principal)
+
+
+def require_version(case: Case, seen: int) -> None:
+    """Raise `VersionConflict` unless the effect is at the version that was seen."""
+    if case.effect.version != seen:
+        raise VersionConflict(
+            "The effect moved since you looked.",
+            run=case.run.key,
+            disposition="retry",
+            base_version=seen,
+            current_version=case.effect.version,
+            changed_fields=[],
+        )
+
+
+def require_finding(case: Case, finding: Finding) -> None:
+    """Raise unless a person may give this finding now."""
+    if case.effect.state != EffectState.NEEDS_RECONCILIATION:
+        raise InvalidTransition("Only an effect that needs reconciliation takes a verdict.", status=case.effect.state)
+    settles_at = case.settles_at
+    if finding is Finding.DID_NOT_HAPPEN and settles_at is not None and case.found.now < settles_at:
+        seconds = int((settles_at - case.found.now).total_seconds()) + 1
+        raise TooEarly("The provider may still be working on it.", retry_after=seconds, expected=settles_at.isoformat())
+
+
+def second_person_for_finding(case: Case, finding: Finding, provider_request_id: str | None) -> str | None:
+    """Why a second admin has to confirm this finding; None when it stands by itself."""
+    earlier = [item.verdict for item in case.verdicts if item.verdict != Finding.CANNOT_TELL]
+    if earlier and earlier[-1] != finding and finding is not Finding.CANNOT_TELL:
+        return f"it contradicts the earlier verdict {earlier[-1]}"
+    if finding is Finding.DID_NOT_HAPPEN and case.evidence_it_happened:
+        return "it contradicts what the provider said"
+    if finding is Finding.HAPPENED and not provider_request_id:
+        return "there is no provider id"
+    if finding is Finding.DID_NOT_HAPPEN and case.is_revoked and not case.replay_is_safe:
+        return "it ends the run as revoked, and a repeat would not have been safe"
+    return None
+
+
+def require_repair(case: Case, repair: RepairKind) -> None:
+    """Raise unless an admin may order this repair now."""
+    effect = case.effect
+    if repair is RepairKind.RELEASE:
+        if not effect.quarantined:
+            raise InvalidTransition("It is not in quarantine.", status=effect.state)
+        return
+    if effect.state != EffectState.NEEDS_RECONCILIATION:
+        raise InvalidTransition("Only an effect that needs reconciliation is repaired.", status=effect.state)
+    if effect.may_have_left or not case.verdicts or case.verdicts[-1].verdict != Finding.DID_NOT_HAPPEN:
+        raise InvalidTransition("First somebody has to find out that it did not happen.", status=effect.state)
+    if repair is RepairKind.RESEND and case.is_revoked:
+        raise InvalidTransition("Its approval was revoked: it is never sent again.", status=effect.state)
+
+
+def second_person_for_repair(case: Case, repair: RepairKind) -> str | None:
+    """Why a second admin has to confirm this repair; None when it stands by itself."""
+    if repair is RepairKind.RESEND and not case.can.recognises_repeats:
+        return "the provider does not recognise repeats"
+    if repair is RepairKind.MARK_FAILED and not case.replay_is_safe:
+        return "a replay was not safe, so nothing but the finding proves it"
+    return None
