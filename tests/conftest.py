@@ -1,7 +1,10 @@
 """What every test may use: the session's services, and connections to its database in both roles."""
 
 import os
+import socket
 from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
 
 import psycopg
 import pytest
@@ -33,6 +36,21 @@ def nothing_remembered() -> None:
     """After a rollback an epoch or a revision can be given twice, which no other database does."""
     authority.forget()
     catalog.forget()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_this_machine() -> Iterator[None]:
+    """Refuse every connection a test would make to another machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family != socket.AF_UNIX and address[0] != "localhost" and not ip_address(address[0]).is_loopback:
+            raise RuntimeError(f"A test connects to {address[0]}; tests stay on this machine.")
+        connect(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield
 
 
 @pytest.fixture(scope="session")
