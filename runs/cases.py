@@ -218,6 +218,11 @@ def _cases(workflows: Collection[str], principal: str | None) -> QuerySet[Escala
     return cases if principal is None else cases.filter(principal=principal)
 
 
+def is_open(number: UUID) -> bool:
+    """Whether a case still waits for an operator."""
+    return Escalation.objects.filter(pk=number, state="open").exists()
+
+
 def tell_row(row: Escalation, now: datetime) -> dict[str, JSON]:
     """A case as a line of the queue. A claim that has run out is nobody's."""
     is_held = row.claimed_until is not None and row.claimed_until > now and row.state == "open"
