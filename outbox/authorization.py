@@ -20,6 +20,7 @@ from outbox.authorizing import create_effect, refusal_json, require_authorizable
 from outbox.following import Fact, Movement, move
 from outbox.models import Effect
 from outbox.receipts import boundary_of, compensated, effect_of, receipt
+from outbox.remediations import open_remediation, remediation_ref
 from outbox.states import EffectState, Step
 from runs import escalations, store
 from runs.attempts import request_sha256
@@ -226,6 +227,7 @@ RESULTS = {
     Boundary.NONE: "approval-withdrawn",
     Boundary.REVOCABLE: "effect-cancelled",
     Boundary.IN_FLIGHT: "in-flight",
+    Boundary.SENT: "remediation-opened",
 }
 
 
@@ -247,11 +249,18 @@ def revoke(principal: Principal, decision: str, request_id: str, reason: str) ->
     effect = effect_of(given.snapshot_id)
     withdrawn = effect if effect is not None and given.pk in effect.approvals else None
     boundary = boundary_of(review, withdrawn)
-    answer = {"boundary": boundary.value, "result": RESULTS[boundary], "effect": None, "remediation": None}
-    if withdrawn is not None:
-        answer["effect"] = withdrawn.operation_id
-    record = _record(review, request_id, identity, answer)
-    run = _write_revocation(review, given, withdrawn if boundary is Boundary.REVOCABLE else None, reason, record)
+    answer = {
+        "boundary": boundary.value,
+        "result": RESULTS[boundary],
+        "effect": withdrawn.operation_id if withdrawn else None,
+        "remediation": None,
+    }
+    run = _write_revocation(review, given, withdrawn if boundary is Boundary.REVOCABLE else None, reason, request_id)
+    if withdrawn is not None and boundary is Boundary.SENT:
+        because = f"its approval was revoked after it had happened: {reason}"
+        opened = open_remediation(withdrawn, because, review.principal.actor, review.found.now, request_id)
+        answer["remediation"] = remediation_ref(opened.pk)
+    store.record_only(run.id, _record(review, request_id, identity, answer), review.found.now)
     return Receipt(answer, run, review.workflow, review.found.ledger_epoch)
 
 
@@ -267,18 +276,18 @@ def _require_revocable(review: Review, given: Decision) -> None:
 
 
 def _write_revocation(
-    review: Review, given: Decision, cancelled: Effect | None, reason: str, record: Record
+    review: Review, given: Decision, cancelled: Effect | None, reason: str, request_id: str
 ) -> RunReading:
     """Revoke, and where nothing may have left cancel the effect in the same commit."""
     run, now, actor = review.run, review.found.now, review.principal.actor
     told = {"decision": decision_ref(given.pk), "snapshot": given.snapshot_id, "reason": reason}
     if cancelled is None:
-        store.require_step(run, run, [NewEntry("approval.revoked", actor, record.id, told, run.version)], record, now)
+        store.require_step(run, run, [NewEntry("approval.revoked", actor, request_id, told, run.version)], None, now)
     else:
         because = "its approval was revoked, and nothing was sent"
         movement = Movement(EffectState.CANCELLED, Step.NONE, None, because)
         facts = [Fact("approval.revoked", told), Fact("effect.cancelled", {"because": because})]
-        move(cancelled, run, movement, facts, actor=actor, now=now, command_id=record.id, record=record)
+        move(cancelled, run, movement, facts, actor=actor, now=now, command_id=request_id)
     Decision.objects.filter(pk=given.pk).update(revoked_at=now, revoked_by=actor, revoked_seq=run.head_seq + 1)
     return store.read_by_id(run.id)
 

@@ -20,6 +20,7 @@ from approvals.errors import (
 )
 from approvals.models import Artifact, Decision
 from approvals.reviewing import Review
+from outbox.bell import ring_after_commit
 from outbox.models import Effect
 from runs import store
 from runs.errors import ClearanceError, InvalidTransition, OperationMismatch, VersionConflict
@@ -127,6 +128,7 @@ def create_effect(review: Review, request_id: str, reason: str, record: Record |
     store.require_step(run, after, [entry], record, now)
     effect.save(force_insert=True)
     Decision.objects.filter(pk__in=effect.approvals).update(spent_by=effect.operation_id)
+    ring_after_commit(effect.operation_id)
     return effect, after
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from uuid6 import uuid7
 
+from outbox.bell import ring_after_commit
 from outbox.cases import (
     Case,
     load_case,
@@ -181,6 +182,8 @@ def _apply_repair(case: Case, given: Mapping[str, JSON], by: By, request_id: str
         facts.append(Fact("effect.settled", {"state": movement.state.value, "because": movement.because}))
     seen = effect.version
     move(effect, case.run, movement, facts, actor=by.actor, now=now, command_id=request_id)
+    if repair is RepairKind.RESEND:
+        ring_after_commit(effect.pk)
     Repair.objects.create(
         id=uuid7(),
         effect_id=effect.pk,

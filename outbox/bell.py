@@ -1,0 +1,23 @@
+"""The bell: tells a worker that an effect is due. Losing it loses nothing, because the sweep finds every due row."""
+
+import structlog
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
+
+log = structlog.get_logger(__name__)
+
+DISPATCH = "outbox.tasks.dispatch"
+
+
+def ring_after_commit(operation_id: str) -> None:
+    """Ring once the transaction has committed. Nothing that goes wrong with it reaches the commit."""
+    transaction.on_commit(lambda: _ring(operation_id), robust=True)
+
+
+def _ring(operation_id: str) -> None:
+    try:
+        current_app.send_task(DISPATCH, args=[operation_id], retry=False)
+    except (BrokerError, RedisError, OSError) as error:
+        log.warning("bell_down", operation_id=operation_id, error=type(error).__name__)
