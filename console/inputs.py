@@ -6,6 +6,7 @@ lets a malformed If-Match pass) and that a body is measured before it is read.
 
 import re
 from collections.abc import Collection
+from typing import Protocol
 
 from django.http import HttpRequest
 from django.http.request import UnreadablePostError
@@ -31,6 +32,13 @@ _ANY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 _JSON_TYPE = re.compile(r'application/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?', re.IGNORECASE)
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _ID = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class Readable(Protocol):
+    """What gives bytes, at most as many as asked for."""
+
+    def read(self, size: int, /) -> bytes: ...
+
 
 # ---- preconditions ---------------------------------------------------------------------------------------
 
@@ -94,15 +102,24 @@ def read_body(
     Raises `UnsupportedMediaType`, `TooLarge` (by the announced length before anything is read), and whatever the
     strict door raises (`runs.digest.parse_json`).
     """
-    if request.META.get("CONTENT_TYPE") or announced_length(request):  # else there is no body to be announced
-        _require_json(request)
+    if request.META.get("CONTENT_TYPE") or announced_length(request) or _is_chunked(request):
+        _require_json(request)  # else there is no body, which is a fault of another kind
     if announced_length(request) > max_bytes:
         raise TooLarge(limit=max_bytes)
     try:
-        raw = request.read(max_bytes + 1)
+        raw = _source(request).read(max_bytes + 1)
     except UnreadablePostError:
         raise Malformed("The body ended before its announced length.") from None
     return parse_json(raw, max_bytes=max_bytes, may_hold_secrets=may_hold_secrets)
+
+
+def _is_chunked(request: HttpRequest) -> bool:
+    return "HTTP_TRANSFER_ENCODING" in request.META and bool(request.META.get("wsgi.input_terminated"))
+
+
+def _source(request: HttpRequest) -> Readable:
+    """Where to read the body. Django takes a body without a length for none, even when the server marks its end."""
+    return request.META["wsgi.input"] if _is_chunked(request) else request
 
 
 def _require_json(request: HttpRequest) -> None:

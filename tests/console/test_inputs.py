@@ -1,6 +1,9 @@
 """Preconditions, ids and bodies, as they arrive."""
 
+from io import BytesIO
+
 import pytest
+from django.http import HttpRequest
 from django.test import RequestFactory
 
 from console.inputs import (
@@ -18,6 +21,7 @@ from runs.errors import (
     MalformedPrecondition,
     PreconditionRequired,
     TooLarge,
+    UnsupportedMediaType,
     WeakPrecondition,
 )
 from runs.values import UNKNOWN_BASE, version_tag
@@ -145,6 +149,25 @@ def test_a_body_that_is_longer_than_it_says_is_refused_as_well() -> None:
 
     with pytest.raises(TooLarge):
         read_body(incoming, max_bytes=7)
+
+
+def in_chunks(raw: bytes, content_type: str = "") -> HttpRequest:
+    """A request whose body has no length, from a server that marks where it ends."""
+    incoming = request.generic("POST", "/")
+    marks = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    incoming.META |= {"wsgi.input": BytesIO(raw), "CONTENT_TYPE": content_type, **marks}
+    return incoming
+
+
+def test_a_body_in_chunks_is_read_when_the_server_marks_its_end() -> None:
+    assert read_body(in_chunks(b'{"a": 1}', "application/json")) == {"a": 1}
+
+
+def test_a_body_in_chunks_is_bounded_and_announced_like_any_other() -> None:
+    with pytest.raises(TooLarge):
+        read_body(in_chunks(b"[" * 8, "application/json"), max_bytes=7)
+    with pytest.raises(UnsupportedMediaType):
+        read_body(in_chunks(b"{}"))
 
 
 def test_a_request_without_any_body_is_malformed_rather_than_of_a_wrong_type() -> None:
