@@ -17,7 +17,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core import checks
 from django.core.management import call_command
-from django.db import connections
+from django.db import DatabaseError, connections
+from django.db.migrations.exceptions import InconsistentMigrationHistory
 
 from console import binaries, embedded, parts, schema
 from console.checks import TAG
@@ -148,11 +149,7 @@ class Startup:
         elif tuple(self._names) != parts.NAMES:
             return  # where parts run apart, migrating is a step of its own
         if not (own and schema.is_current()):
-            self._say("database: migrating")
-            call_command("migrate", interactive=False, verbosity=0)
-            if own:
-                with connected_as_owner("default"):
-                    schema.note_current()
+            self._migrate(note=own)
         if not WorkflowRevision.objects.exists() and find_spec("console.management.commands.workflows"):
             shipped = sorted(str(file) for file in (settings.BASE_DIR / "runs" / "workflows").glob("*.toml"))
             call_command("workflows", "apply", *shipped)
@@ -160,6 +157,16 @@ class Startup:
             self._say("demo: seeding")
             import_module("console.demo").seed(home.root)
         connections.close_all()
+
+    def _migrate(self, *, note: bool) -> None:
+        self._say("database: migrating")
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        except (DatabaseError, InconsistentMigrationHistory) as error:
+            raise Unstartable(f"The database cannot be migrated; its data is as it was. {error}") from error
+        if note:
+            with connected_as_owner("default"):
+                schema.note_current()
 
     def _announce(self, home: Home) -> None:
         lines = [f"Clearance is running at {self._url}" if "web" in self._names else "Running."]

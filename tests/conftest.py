@@ -25,6 +25,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         session.config.stash[_SERVICES] = running
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that is given the address of the test database needs that database."""
+    for item in items:
+        given = {"owner_dsn", "app_dsn"} & set(getattr(item, "fixturenames", ()))
+        if given and not item.get_closest_marker("django_db"):
+            item.add_marker(pytest.mark.django_db)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the services; this is called after an interrupt as well."""
     if running := config.stash.get(_SERVICES, None):
