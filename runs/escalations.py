@@ -18,15 +18,16 @@ from runs.locks import claim_id, hold_run
 from runs.overtaken import Settlement, close_overtaken, settle_case
 from runs.store import Record
 from runs.transactions import durable
+from runs.transitions import check_params
 from runs.values import NewEntry, Principal, RunReading, Step, version_tag
 from runs.verbs import (
     ENDS_AS,
     Case,
     Verb,
     as_own_command,
-    check_verb,
     load_case,
-    require_not_claimed,
+    require_verb,
+    step_of,
 )
 
 JSON = Any
@@ -94,13 +95,18 @@ def open_case(principal: Principal, ref: str, request: ResolutionRequest) -> Ope
     case = load_case(principal, ref)
     if replay := _replay(case, request):
         return replay
+    require_verb(case, request.verb)
+    _check_params(case, request)
+    _require_seen(case, request)
+    return Opened(case, step_of(case, request.verb, request.params))
+
+
+def _check_params(case: Case, request: ResolutionRequest) -> None:
     if (request.params is not None) != (request.verb is Verb.AMEND):
         fault = Fault("/params", "amend-only", "Parameters belong to amend, and to nothing else.")
         raise InvalidParams(fault.detail, errors=[fault])
-    require_not_claimed(case)
-    step = check_verb(case, request.verb, request.params)
-    _require_seen(case, request)
-    return Opened(case, step)
+    if request.params is not None and not case.is_freeze:
+        check_params(case.command, request.params)
 
 
 def _replay(case: Case, request: ResolutionRequest) -> Resolution | None:
@@ -138,13 +144,13 @@ def _changed_since(case: Case, seen: int, names: list[str]) -> list[dict[str, JS
 
 
 def moved_since(case: Case, seen: int) -> list[str]:
-    """What of status, proposed, read or shown fields was touched after version `seen`. Settling waits for a look."""
+    """What of status, revision, proposed, read or shown fields was touched after version `seen`: it needs a look."""
     since = store.entries_between(case.run, seen) if 1 <= seen <= case.run.version else None
     if since is None:
         return ["the record"]
     earlier = store.entries_between(replace(case.run, version=seen), case.base_version) or ()
     shown = {name for entry in earlier for name in entry.changes}
-    relevant = {"status"} | case.command.writes | case.command.reads | shown
+    relevant = {"status", "revision"} | case.concerns | shown
     return sorted({name for entry in since for name in entry.changes} & relevant)
 
 

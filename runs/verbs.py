@@ -17,6 +17,7 @@ from runs.definitions import Command, Policy, Workflow
 from runs.errors import (
     AgentsCannotDecide,
     AlreadyDecided,
+    AuthorityRevoked,
     ClearanceError,
     EscalationClaimed,
     Forbidden,
@@ -77,7 +78,14 @@ class Case:
     @property
     def is_freeze(self) -> bool:
         """Whether a candidate was to be frozen, rather than fields changed."""
-        return self.proposal.name in self.workflow.freezes
+        return self.command.entry_kind == "snapshot.frozen"
+
+    @property
+    def concerns(self) -> frozenset[str]:
+        """What the proposal writes or reads; of a freeze, what it would put under review."""
+        action = self.workflow.actions.get(self.proposal.params["action"]) if self.is_freeze else None
+        facts = self.workflow.facts_of_consent(action) if action else frozenset[str]()
+        return self.command.writes | self.command.reads | facts
 
 
 def number_of(ref: str) -> UUID:
@@ -105,10 +113,16 @@ def load_case(principal: Principal, ref: str) -> Case:
         raise NotFound
     workflow = catalog.definition(run.workflow, run.revision)
     proposal = _proposal(row)
-    command = workflow.judged(proposal.name)
+    command = workflow.judged(proposal.name) or _command_at_conflict(row, proposal)
+    return Case(row, proposal, command, row.conflict.base_version, found, run, workflow, policy, operator)
+
+
+def _command_at_conflict(row: Escalation, proposal: CommandRequest) -> Command:
+    """What was proposed, by the revision it was judged by: a later one may not have it any more."""
+    command = catalog.definition(row.workflow, row.conflict.revision).judged(proposal.name)
     if command is None:
         raise NotFound
-    return Case(row, proposal, command, row.conflict.base_version, found, run, workflow, policy, operator)
+    return command
 
 
 def _proposal(row: Escalation) -> CommandRequest:
@@ -126,28 +140,37 @@ def check_verb(case: Case, verb: Verb, params: Mapping[str, JSON] | None = None)
 
     Keep and send back return None: they leave the record as it is.
     """
+    require_verb(case, verb)
+    return step_of(case, verb, params)
+
+
+def require_verb(case: Case, verb: Verb) -> None:
+    """Raise unless this operator may use `verb` while the case is open, whatever the record allows."""
     require_operator(case)
     if case.row.state != "open":
         raise AlreadyDecided("This case is settled.", **json.loads(case.row.resolution or "{}"))
+    _require_not_claimed(case)
     _require_other_side(case, verb)
     if verb in (Verb.KEEP, Verb.SEND_BACK):
-        return None
+        return
     require_going_on(case.policy, is_halted=case.found.is_halted)
     if verb is Verb.APPLY:
         _require_original_authority(case)
-    return _step_of(case, verb, params)
 
 
-def _step_of(case: Case, verb: Verb, params: Mapping[str, JSON] | None) -> Step | None:
-    """What applying or amending does to the run's state; a freeze changes none of its fields."""
-    if case.is_freeze:
-        if verb is Verb.AMEND:
-            raise InvalidTransition("A freeze is not amended: freeze another candidate.", status=case.run.state.status)
-        require_legal(case.workflow, case.run.state, case.command)
+def step_of(case: Case, verb: Verb, params: Mapping[str, JSON] | None) -> Step | None:
+    """What `verb` does to the run's state; None where it changes none of its fields. Raises what forbids it."""
+    if verb in (Verb.KEEP, Verb.SEND_BACK):
         return None
-    check_params(case.command, case.proposal.params if params is None else params)
+    if case.workflow.judged(case.proposal.name) is None:
+        words = f"Revision {case.run.revision} of {case.run.workflow} has no {case.proposal.name}."
+        raise InvalidTransition(words, status=case.run.state.status)
+    if case.is_freeze and verb is Verb.AMEND:
+        raise InvalidTransition("A freeze is not amended: freeze another candidate.", status=case.run.state.status)
+    if not case.is_freeze:
+        check_params(case.command, case.proposal.params if params is None else params)
     require_legal(case.workflow, case.run.state, case.command)
-    return as_own_command(case, case.proposal, params).next_step()
+    return None if case.is_freeze else as_own_command(case, case.proposal, params).next_step()
 
 
 def require_operator(case: Case) -> None:
@@ -178,13 +201,17 @@ def shown_changes(case: Case) -> list[dict[str, JSON]]:
 
 
 def _require_original_authority(case: Case) -> None:
-    """The principal that proposed must still be allowed to."""
+    """The principal that proposed must still be allowed to. Raises `AuthorityRevoked` and `LimitExceeded`."""
     kind, _, name = case.row.principal.partition(":")
     proposer = Principal("person" if kind == "user" else kind, name)
-    proposer = authority.current(proposer, case.found.authority_epoch, case.found.now)
-    require_running(proposer, case.policy, is_halted=case.found.is_halted)
-    require_command(proposer, case.workflow, case.policy, case.command)
-    require_grant(proposer, case.proposal.on_behalf_of)
+    try:
+        proposer = authority.current(proposer, case.found.authority_epoch, case.found.now)
+        require_running(proposer, case.policy, is_halted=case.found.is_halted)
+        require_command(proposer, case.workflow, case.policy, case.command)
+        require_grant(proposer, case.proposal.on_behalf_of)
+    except ClearanceError as refusal:
+        words = f"{case.row.principal} may no longer do this: {refusal.detail}"
+        raise AuthorityRevoked(words, principal=case.row.principal) from refusal
     written = {op.field: op.value for op in case.command.ops(case.proposal.params)}
     require_within_limits(proposer, case.policy, written)
 
@@ -206,7 +233,6 @@ def verbs_for(case: Case) -> list[dict[str, JSON]]:
 
 def _verb_for(case: Case, verb: Verb) -> dict[str, JSON]:
     try:
-        require_not_claimed(case)
         step = check_verb(case, verb)
     except ClearanceError as refusal:
         return {"verb": verb.value, "legal": False, "because": refusal.detail}
@@ -232,7 +258,7 @@ def preview_amended(case: Case, params: Mapping[str, JSON]) -> dict[str, JSON]:
 # ---- claims of others --------------------------------------------------------------------------------------
 
 
-def require_not_claimed(case: Case) -> None:
+def _require_not_claimed(case: Case) -> None:
     """A claim of another operator stops everybody but admins."""
     row, now = case.row, case.found.now
     held = row.claimed_by and row.claimed_until and row.claimed_until > now
