@@ -26,4 +26,4 @@ def guards_off(owner_dsn: str) -> Iterator[None]:
 
 def _switch(owner: psycopg.Connection, tables: list[str], verb: str) -> None:
     for table in tables:
-        owner.execute(sql.SQL(f"ALTER TABLE {{}} {verb} TRIGGER USER").format(sql.Identifier(table)))  # type: ignore[arg-type]
+        owner.execute(sql.SQL(f"ALTER TABLE {{}} {verb} TRIGGER USER").format(sql.Identifier(table)))

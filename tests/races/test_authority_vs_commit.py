@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from runs import actions, administration, store
-from runs.actions import Outcome
 from runs.administration import By, set_agent_active, set_halt, set_workflow_suspended
 from runs.errors import AuthorityRevoked, ClearanceError, Halted, WorkflowSuspended
+from runs.outcomes import Outcome
 from runs.values import Principal
 from tests import cast
 from tests.sync import Actor, stopped_after, wait_until_blocked

@@ -4,8 +4,8 @@ import pytest
 from django.db import IntegrityError
 
 from runs import store
-from runs.actions import Outcome
 from runs.models import LedgerEntry
+from runs.outcomes import Outcome
 from runs.transactions import constraint_of
 from runs.values import Principal
 from tests import cast

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from runs import actions, store
-from runs.actions import Outcome
 from runs.errors import Unavailable
 from runs.models import LedgerEntry
+from runs.outcomes import Outcome
 from runs.values import Principal
 from tests import cast
 from tests.sync import Actor, rivals_before, stopped_after, wait_until_blocked

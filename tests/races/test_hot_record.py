@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 
 from runs import store
-from runs.actions import Outcome
 from runs.models import Conflict, Escalation, LedgerEntry
+from runs.outcomes import Outcome
 from runs.values import Principal
 from tests import cast
 from tests.sync import Actor, rivals_before, stopped_after, wait_until_blocked

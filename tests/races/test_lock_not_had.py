@@ -5,10 +5,10 @@ import pytest
 from django.db import connection
 
 from runs import actions, store
-from runs.actions import Outcome
 from runs.errors import Unavailable
 from runs.locks import hold_run
 from runs.models import Command, LedgerEntry
+from runs.outcomes import Outcome
 from runs.transactions import durable, execute
 from runs.values import Principal
 from tests import cast

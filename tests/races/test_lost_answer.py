@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from runs.actions import Outcome, apply_command
+from runs.actions import apply_command
 from runs.cases import get_command
 from runs.errors import Unavailable
 from runs.models import LedgerEntry
+from runs.outcomes import Outcome
 from runs.transactions import COMMIT_UNKNOWN, TRIES
 from runs.values import CommandRequest, Principal
 from tests import cast

@@ -6,9 +6,10 @@ import pytest
 from django.db import IntegrityError
 
 from runs import actions, store
-from runs.actions import Outcome, apply_command
+from runs.actions import apply_command
 from runs.errors import CommandInProgress
 from runs.models import LedgerEntry
+from runs.outcomes import Outcome
 from runs.transactions import constraint_of
 from runs.values import CommandRequest, Principal
 from tests import cast

@@ -2,10 +2,11 @@
 
 import pytest
 
-from runs.actions import Outcome, apply_command
+from runs.actions import apply_command
 from runs.errors import CommandIdReused, InvalidTransition
 from runs.escalations import ResolutionRequest, resolve
 from runs.models import Conflict, Escalation, LedgerEntry
+from runs.outcomes import Outcome
 from runs.refusals import escalation_ref
 from runs.states import Role
 from runs.values import CommandRequest, Principal
