@@ -71,6 +71,11 @@ def require_command(principal: Principal, workflow: Workflow, policy: Policy, co
             require_scope(principal, workflow.slug, scope, policy)
 
 
+def require_admin(principal: Principal) -> None:
+    """Raise unless the principal is an admin: `AgentsCannotDecide` for an agent, `Forbidden` for anybody else."""
+    _require_person(principal, is_admin(principal), "admins")
+
+
 def _require_person(principal: Principal, holds: bool, who: str) -> None:
     if principal.is_agent:
         raise AgentsCannotDecide
