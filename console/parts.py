@@ -66,19 +66,14 @@ def application(names: Sequence[str], home: Path) -> list[Part]:
 
 def demo(home: Path) -> list[Part]:
     """The demo's provider and its agents, as far as this checkout has them."""
-    sandbox = [
-        "sandbox",
-        "--port",
-        str(sandbox_port(settings.CLEARANCE_PORT)),
-        "--ledger",
-        str(home / "sandbox-ledger.jsonl"),
-    ]
-    commands = {"sandbox": sandbox, "agents": ["agent_demo"]}
-    return [
-        _part(name, ["manage.py", *command], lambda: True)
-        for name, command in commands.items()
-        if find_spec(f"console.management.commands.{command[0]}")
-    ]
+    port = sandbox_port(settings.CLEARANCE_PORT)
+    sandbox = ["manage.py", "sandbox", "--port", str(port), "--ledger", str(home / "sandbox-ledger.jsonl")]
+    wanted = []
+    if find_spec("console.management.commands.sandbox"):
+        wanted.append(_part("sandbox", sandbox, lambda: _answers(port, "/ledger")))
+    if find_spec("console.management.commands.agent_demo"):
+        wanted.append(_part("agents", ["manage.py", "agent_demo"], lambda: True))
+    return wanted
 
 
 def sandbox_port(console_port: int) -> int:
@@ -87,15 +82,8 @@ def sandbox_port(console_port: int) -> int:
 
 
 def web_is_ready() -> bool:
-    """Whether the console answers HTTP; a refusal of the host name is an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", settings.CLEARANCE_PORT, timeout=2)
-    try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    """Whether the console answers HTTP."""
+    return _answers(settings.CLEARANCE_PORT, "/healthz")
 
 
 def worker_is_ready() -> bool:
@@ -107,6 +95,18 @@ def worker_is_ready() -> bool:
 def worker_name() -> str:
     """The worker's name on the broker; the port tells two installations on one machine apart."""
     return f"clearance@{settings.CLEARANCE_PORT}"
+
+
+def _answers(port: int, path: str) -> bool:
+    """Whether a server of ours answers HTTP; to refuse the host name is an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _part(name: str, arguments: list[str], is_ready: Callable[[], bool], stop_seconds: float = 10) -> Part:

@@ -203,7 +203,14 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 CELERY_RESULT_SERIALIZER = "json"
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {
+        "task": "outbox.tasks.sweep",
+        "schedule": CLEARANCE_SWEEP_SECONDS,
+        # A turn nobody took in time is dropped: while no worker runs, turns must not pile up.
+        "options": {"expires": CLEARANCE_SWEEP_SECONDS},
+    },
+}
 
 # ---- people --------------------------------------------------------------------------------------------------
 

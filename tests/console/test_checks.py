@@ -5,11 +5,13 @@ import sys
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.conf import settings as in_force
 from django.core.checks import run_checks
 from pytest_django import Settings
 
 from console import checks
+from console.celery import app
 from tests.console.test_up import bare_environment
 
 PRODUCTION = {
@@ -75,6 +77,16 @@ def test_an_unsafe_connection_is_an_error_of_its_own(claim: str, monkeypatch: py
     monkeypatch.setitem(in_force.DATABASES["default"], name, value)
 
     assert [claim in message.msg for message in run_checks(tags=[checks.TAG])] == [True]
+
+
+def test_every_scheduled_task_exists() -> None:
+    app.loader.import_default_modules()
+
+    assert {entry["task"] for entry in in_force.CELERY_BEAT_SCHEDULE.values()} <= app.tasks.keys()
+
+
+def test_a_task_sent_from_anywhere_goes_to_our_broker() -> None:
+    assert current_app.conf.broker_url == in_force.CELERY_BROKER_URL
 
 
 def test_production_settings_pass_the_deployment_checks() -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -117,6 +118,17 @@ def test_the_console_answers_with_its_policy_and_without_a_secret_in_its_files(u
     secrets = json.loads((up.home / "secrets.json").read_text()).values()
     logs = "".join(file.read_text(errors="replace") for file in (up.home / "logs").glob("*.log"))
     assert not [secret for secret in secrets if secret in logs + up.output]
+
+
+def test_the_sweep_passes_so_that_the_installation_says_it_is_ready(up: Up) -> None:
+    def is_ready() -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{up.port}/readyz", timeout=10) as answer:
+                return bool(answer.status == 200)
+        except urllib.error.HTTPError:
+            return False
+
+    wait_until(is_ready, "a ready installation", START_SECONDS)
 
 
 def test_a_second_up_says_where_the_first_is(up: Up) -> None:
