@@ -1,5 +1,8 @@
 """Adapters by name. Adding one is one module in this folder and one line here."""
 
 from outbox.providers.base import Adapter
+from outbox.providers.http import HttpAdapter
+from outbox.providers.sandbox import SandboxAdapter
+from outbox.providers.smtp import SmtpAdapter
 
-ADAPTERS: dict[str, Adapter] = {}
+ADAPTERS: dict[str, Adapter] = {adapter.name: adapter for adapter in (HttpAdapter(), SandboxAdapter(), SmtpAdapter())}
