@@ -35,10 +35,14 @@ class Account:
     gid: int
 
 
-def service_account(*, create: bool) -> Account | None:
-    """Whom root hands the services to: the dedicated account, made if asked, else `nobody`. None for others."""
+def service_account(*, create: bool, data: Path | None = None) -> Account | None:
+    """Whom root hands the services to: the owner of their data, else the dedicated account (made if asked), else
+    `nobody`. None for everybody but root.
+    """
     if os.geteuid() != 0:
         return None
+    if data and data.exists() and (found := data.stat()).st_uid != 0:
+        return Account(found.st_uid, found.st_gid)
     if create:
         _create_service_account()
     for name in (SERVICE_ACCOUNT, "nobody"):

@@ -20,6 +20,8 @@ from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import OperationalError
 
 from console import binaries, parts
+from outbox import pulse
+from runs.models import Installation
 
 LOWEST_POSTGRES = 150_000
 LOW_DISK_BYTES = 1_000_000_000
@@ -50,6 +52,7 @@ def examine() -> Iterator[Finding]:
     yield from _database()
     yield from _broker()
     yield from _processes()
+    yield from _installation()
     yield from _programs()
 
 
@@ -147,6 +150,27 @@ def _processes() -> Iterator[Finding]:
             yield Finding(Level.OK, subject, "answers")
         else:
             yield Finding(Level.NOTE, subject, "does not answer", "Run manage.py up, if it should be here.")
+
+
+def _installation() -> Iterator[Finding]:
+    """What the database knows of the whole installation; nothing where it cannot be asked."""
+    try:
+        installation = Installation.objects.get(id=1)
+    except (DatabaseError, Installation.DoesNotExist):
+        return
+    if installation.is_halted:
+        text = f"halted since {installation.halted_at:%Y-%m-%d %H:%M} UTC: {installation.halt_reason}"
+        yield Finding(Level.NOTE, "halt", text, "When the reason is gone: manage.py halt off.")
+    noted = settings.CLEARANCE_HOME / "ledger_epoch"
+    if noted.exists() and noted.read_text(encoding="ascii").strip() != str(installation.ledger_epoch):
+        text = f"{noted} and the database differ: the database was restored in another way than manage.py restore"
+        yield Finding(Level.FAULT, "ledger", text, "Run manage.py quarantine before anything is sent.")
+    try:
+        beats = pulse.is_beating()
+    except (redis.RedisError, OSError):
+        return  # the broker has its own finding
+    if not beats:
+        yield Finding(Level.NOTE, "sweep", "has not passed lately", "Start a worker and beat: manage.py up.")
 
 
 def _programs() -> Iterator[Finding]:

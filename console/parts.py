@@ -121,7 +121,7 @@ def _gunicorn() -> list[str]:
         "workers": str(WEB_PROCESSES),
         "worker-class": "asgi" if live else "sync",
         "graceful-timeout": "10",
-        "error-logfile": "-",
+        "logger-class": "console.gunicorn_log.GunicornLog",
     }
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
     # Loaded once and forked: half the work at the start, and shared memory afterwards.

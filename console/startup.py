@@ -57,7 +57,8 @@ class Startup:
         self._refuse_in_production()
         self._refuse_unsafe_settings()
         needs_account = not {"DATABASE_URL", "REDIS_URL"} <= given_settings().keys()
-        account = None if settings.PRODUCTION else binaries.service_account(create=needs_account)
+        data = self._root / "postgresql"
+        account = None if settings.PRODUCTION else binaries.service_account(create=needs_account, data=data)
         home = Home.open(self._root, account=account)
         with ExitStack() as locks:
             for name in self._names:

@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from console.diagnosis import Finding, Level, examine
+from runs.administration import set_halt
+from tests.cast import SETUP
 
 
 def findings(subject: str) -> list[Finding]:
@@ -42,6 +44,23 @@ def test_one_database_role_for_everything_is_noted(settings: Settings) -> None:
     settings.APP_DATABASE_ROLE = settings.OWNER_DATABASE_ROLE
 
     assert [finding.level for finding in findings("database")] == [Level.OK, Level.NOTE]
+
+
+@pytest.mark.django_db
+def test_a_database_restored_behind_our_back_is_a_fault(settings: Settings, tmp_path: Path) -> None:
+    settings.CLEARANCE_HOME = tmp_path
+    (tmp_path / "ledger_epoch").write_text("7\n")
+
+    assert [(finding.level, finding.remedy) for finding in findings("ledger")] == [
+        (Level.FAULT, "Run manage.py quarantine before anything is sent.")
+    ]
+
+
+@pytest.mark.django_db
+def test_a_halt_is_noted_with_its_reason(settings: Settings) -> None:
+    set_halt(True, SETUP)
+
+    assert "setting the scene" in findings("halt")[0].text
 
 
 @pytest.mark.django_db

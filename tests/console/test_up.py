@@ -19,6 +19,8 @@ from django.conf import settings
 from console.environment import SETTINGS, parse_env_file
 from tests.processes import is_alive, wait_until
 
+pytestmark = pytest.mark.timeout(180)
+
 #: The first start makes a cluster and runs every migration, beside whatever else the machine does.
 START_SECONDS = 50
 
