@@ -1,14 +1,29 @@
-"""The registry of places that effects go to, as immutable revisions."""
+"""The registry of places that effects go to, as immutable revisions; only acceptable addresses get into it."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
+from approvals.addresses import Unacceptable, read_endpoint
 from approvals.errors import DestinationUnknown
 from approvals.manifest import FrozenDestination
 from approvals.models import DestinationRevision
 from runs.administration import By, authority_change, raise_epoch
 from runs.digest import tagged
-from runs.errors import Fault
+from runs.errors import Fault, InvalidParams
+from runs.loading.forms import NAME
+
+#: How the address of each adapter may begin.
+SCHEMES = {
+    "http": ("https", "http"),
+    "sandbox": ("https", "http"),
+    "smtp": ("smtps", "smtp+tls", "smtp"),
+}
+MOST_IN_FLIGHT = 1000
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +57,15 @@ class Registered:
 
 @authority_change
 def register_destination(name: str, terms: Terms, by: By) -> Registered:
-    """Register a destination, or a new revision of one. Unchanged terms change nothing."""
-    newest = DestinationRevision.objects.filter(name=name).order_by("-revision").first()
-    if newest is not None and all(getattr(newest, column) == value for column, value in terms.as_columns().items()):
+    """Register a destination, or a new revision of one. Unchanged terms change nothing. Raises `InvalidParams`."""
+    return write_destination(name, terms, by)
+
+
+def write_destination(name: str, terms: Terms, by: By) -> Registered:
+    """Write a destination, in an open authority change. Raises as `register_destination` does."""
+    require_acceptable(name, terms)
+    newest = newest_revision(name)
+    if newest is not None and terms_of(newest) == terms:
         return Registered(name, newest.revision, created=False)
     revision = 1 if newest is None else newest.revision + 1
     DestinationRevision.objects.create(
@@ -59,9 +80,59 @@ def register_destination(name: str, terms: Terms, by: By) -> Registered:
     return Registered(name, revision, created=True)
 
 
+def newest_revision(name: str) -> DestinationRevision | None:
+    """The newest revision of a destination, if it is registered."""
+    return DestinationRevision.objects.filter(name=name).order_by("-revision").first()
+
+
+def terms_of(row: DestinationRevision) -> Terms:
+    """The terms that a revision holds."""
+    return Terms(**{column: getattr(row, column) for column in Terms.__dataclass_fields__})
+
+
+# ---- what is acceptable ----------------------------------------------------------------------------------
+
+
+def require_acceptable(name: str, terms: Terms) -> None:
+    """Raises `InvalidParams`, with every fault and its place, unless effects may go to where `terms` lead."""
+    faults = [*_name_faults(name), *_address_faults(terms), *_other_faults(terms)]
+    if faults:
+        raise InvalidParams("The destination is not acceptable.", errors=faults)
+
+
+def _name_faults(name: str) -> Iterator[Fault]:
+    if not NAME.fits(name):
+        yield Fault("/name", "form", f"Write {NAME.words}.")
+
+
+def _address_faults(terms: Terms) -> Iterator[Fault]:
+    if terms.adapter not in SCHEMES:
+        yield Fault("/adapter", "choice", f"One of {', '.join(SCHEMES)}.")
+        return
+    for member in ("url", "lookup_url", "cancel_url"):
+        url = getattr(terms, member)
+        if not url and member != "url":
+            continue
+        try:
+            schemes = SCHEMES[terms.adapter]
+            read_endpoint(url, schemes, allow_private=settings.CLEARANCE_ALLOW_PRIVATE_DESTINATIONS)
+        except Unacceptable as refusal:
+            yield Fault(f"/{member}", "address", str(refusal))
+
+
+def _other_faults(terms: Terms) -> Iterator[Fault]:
+    if not 1 <= terms.max_in_flight <= MOST_IN_FLIGHT:
+        yield Fault("/max_in_flight", "range", f"From 1 to {MOST_IN_FLIGHT}.")
+    if terms.signing_secret_env and not _VARIABLE.fullmatch(terms.signing_secret_env):
+        yield Fault("/signing_secret_env", "form", "The name of a variable: capital letters, digits and underscores.")
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
 def current_revision(name: str) -> DestinationRevision:
     """The newest revision of a destination. Raises `DestinationUnknown`."""
-    row = DestinationRevision.objects.filter(name=name).order_by("-revision").first()
+    row = newest_revision(name)
     if row is None:
         fault = Fault("/action", "destination-unknown", f"There is no destination {name}: an admin registers it.")
         raise DestinationUnknown(fault.detail, errors=[fault], destination=name)
