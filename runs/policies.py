@@ -13,6 +13,7 @@ from runs import authority, catalog
 from runs.administration import By, authority_change, newest_policy, raise_epoch, store_policy
 from runs.confirmations import Asked, Kind, ask, waiting_ref
 from runs.definitions import Policy
+from runs.descriptions import describe_policy
 from runs.errors import NotFound, VersionConflict
 from runs.loosening import loosened, tightened
 from runs.models import PolicyVersion
@@ -30,13 +31,8 @@ KIND = "policy"
 
 
 def tell_policy(slug: str, policy: Policy) -> dict[str, JSON]:
-    """A policy as the API shows it; its members are those that a change may name."""
-    return {
-        "workflow": slug,
-        "version": policy.version,
-        "authority_version": policy.authority_version,
-        **write_terms(policy),
-    }
+    """A policy as the API shows it; its terms are the members that a change may name."""
+    return {"workflow": slug, **describe_policy(policy)}
 
 
 @dataclass(frozen=True, slots=True)

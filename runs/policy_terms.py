@@ -13,7 +13,7 @@ from runs.definitions import Policy, Workflow
 from runs.errors import InvalidParams
 from runs.loading.faults import Findings
 from runs.loading.fields import Fields
-from runs.loading.policy import read_policy
+from runs.loading.policy import RETAINED, read_policy
 from runs.loading.tables import Table
 
 JSON = Any
@@ -24,7 +24,7 @@ TERMS = ("reauthenticate_within", "decision_expires_after", "run_expires_after",
 MEMBERS = (*CONSENT, *TERMS)
 
 _UNITS = (("d", 24 * 60 * 60), ("h", 60 * 60), ("m", 60))
-_DURATIONS = frozenset({"decision_expires_after", "run_expires_after", "reauthenticate_within"})
+_DURATIONS = frozenset({"decision_expires_after", "run_expires_after", "reauthenticate_within", "elapsed", *RETAINED})
 
 
 def write_duration(seconds: int) -> str:
@@ -71,10 +71,14 @@ def read_terms(policy: Policy, changes: Mapping[str, JSON], workflow: Workflow) 
 
 
 def _in_text(changes: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Durations may also be given in seconds."""
-    return {
-        name: f"{value}s" if name in _DURATIONS and type(value) is int else value for name, value in changes.items()
-    }
+    """Durations may also be given in seconds, as the API tells them."""
+    return {name: _durations_in_text(name, value) for name, value in changes.items()}
+
+
+def _durations_in_text(name: str, value: JSON) -> JSON:
+    if isinstance(value, Mapping) and name in ("budget", "retention"):
+        return {below: _durations_in_text(below, item) for below, item in value.items()}
+    return write_duration(value) if name in _DURATIONS and type(value) is int else value
 
 
 def _pointer(place: str) -> str:

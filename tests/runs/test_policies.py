@@ -96,6 +96,16 @@ def test_who_changed_what_and_why_is_kept(dora: Principal) -> None:
     assert oldest.changed == {}
 
 
+def test_what_is_told_of_a_policy_can_be_sent_back(dora: Principal) -> None:
+    policy_change(dora, reauthenticate_within="90s", retention={"payload": "36h"})
+    told = tell_policy("refund", newest_policy("refund"))
+    terms = {name: value for name, value in told.items() if not name.endswith("version") and name != "workflow"}
+
+    policy_change(dora, **terms)
+
+    assert newest_policy("refund").version == 2
+
+
 # ---- waiting ---------------------------------------------------------------------------------------------
 
 
@@ -186,6 +196,8 @@ def test_a_policy_that_may_not_be_seen_is_not_there(dora: Principal) -> None:
         ({"limits": {"nowhere": "5.00"}}, "/limits/nowhere"),
         ({"budget": {"attempts": 0, "elapsed": "10m"}}, "/budget/attempts"),
         ({"budget": {"attempts": 3, "elapsed": "soon"}}, "/budget/elapsed"),
+        ({"budget": {"attempts": 3, "elapsed": 0}}, "/budget/elapsed"),
+        ({"budget": 3}, "/budget"),
         ({"decision_expires_after": 0}, "/decision_expires_after"),
         ({"retention": {"everything": "1d"}}, "/retention/everything"),
         ({"suspended": "yes"}, "/suspended"),
