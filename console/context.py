@@ -132,7 +132,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             if (not link.roles or link.roles.intersection(person.roles)) and (url := url_of(link.route))
         ],
         "account_pages": [
-            {"label": label, "url": url, "current": request.path == url}
+            {"label": label, "url": url, "current": request.path.startswith(url)}
             for label, route in ACCOUNT_PAGES
             if (url := url_of(route))
         ],

@@ -118,29 +118,40 @@ def list_items(old: Sequence[Any], new: Sequence[Any], key: str = "id") -> tuple
     Objects match by `key`, everything else by value. An entry that moved only is not a change.
     """
     before, after = _keyed(old, key), _keyed(new, key)
-    removed = [Item(Side.REMOVED, name, old=text) for name, text in before.items() if name not in after]
+    removed = [Item(Side.REMOVED, entry.label, old=entry.text) for name, entry in before.items() if name not in after]
     items = list(removed)
     same_count = 0
-    for name, text in after.items():
+    for name, entry in after.items():
         if name not in before:
-            items.append(Item(Side.ADDED, name, new=text))
-        elif before[name] != text:
-            items.append(Item(Side.CHANGED, name, old=before[name], new=text))
+            items.append(Item(Side.ADDED, entry.label, new=entry.text))
+        elif before[name] != entry:
+            items.append(Item(Side.CHANGED, entry.label, old=before[name].text, new=entry.text))
         else:
             same_count += 1
     return tuple(items), same_count
 
 
-def _keyed(entries: Sequence[Any], key: str) -> dict[str, str]:
-    """Entries by what identifies them, each as readable text."""
-    keyed: dict[str, str] = {}
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a list: what it is called beside its text, and the text."""
+
+    label: str
+    text: str
+
+
+def _keyed(entries: Sequence[Any], key: str) -> dict[str, _Entry]:
+    """Entries by what identifies them. Of an object, `text` or its only other member is the text."""
+    keyed: dict[str, _Entry] = {}
     for entry in entries:
-        if isinstance(entry, Mapping) and key in entry:
-            rest = {name: value for name, value in entry.items() if name != key}
-            only = next(iter(rest.values())) if len(rest) == 1 else rest
-            keyed[written(entry[key])] = written(only)
+        if not isinstance(entry, Mapping) or key not in entry:
+            keyed[written(entry)] = _Entry(written(entry), written(entry))
+            continue
+        name, rest = written(entry[key]), {name: value for name, value in entry.items() if name != key}
+        if isinstance(rest.get("text"), str):
+            beside = [f"{name} {written(value)}" for name, value in rest.items() if name != "text"]
+            keyed[name] = _Entry(" · ".join([name, *beside]), rest["text"])
         else:
-            keyed[written(entry)] = written(entry)
+            keyed[name] = _Entry(name, written(next(iter(rest.values())) if len(rest) == 1 else rest))
     return keyed
 
 

@@ -314,7 +314,9 @@ def qr(svg: str) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    """Any value as text; bytes that are no UTF-8 stay visible as marks."""
+    """Any value as text: JSON as JSON, bytes with marks for what is no UTF-8, everything else as it calls itself."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).decode("utf-8", "surrogateescape")
-    return written(value)
+    if value is None or isinstance(value, str | bool | int | float | list | dict):
+        return written(value)
+    return str(value)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
+from console import context
 from tests.browser.gallery import ORIGIN
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -28,8 +29,9 @@ def base_url() -> str:
 
 
 @pytest.fixture
-def gallery_settings(settings: Settings) -> None:
+def gallery_settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The gallery as the site, with nothing behind it: no database, no cache, no collected files."""
+    monkeypatch.setattr(context, "COUNT_PROVIDERS", [lambda request: {"inbox": 7}])
     settings.ROOT_URLCONF = "tests.browser.gallery"
     settings.SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
     settings.MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -209,6 +210,16 @@ def test_what_was_found_in_an_agents_text_is_told_below_it() -> None:
     html = drawn("{% agent_text text %}", text="a\u202eb")
 
     assert "characters that turn the reading direction around" in text_of(html)
+
+
+def test_whatever_is_shown_has_a_text() -> None:
+    class Named:
+        def __str__(self) -> str:
+            return "a key\u202e"
+
+    assert text_of(drawn("{% untrusted thing %}", thing=Named())) == "a key⟨U+202E⟩"
+    assert text_of(drawn("{% untrusted thing %}", thing=Decimal("1.50"))) == "1.50"
+    assert text_of(drawn("{% untrusted thing %}", thing=None)) == ""
 
 
 def test_a_payload_is_shown_whole_as_bytes_or_text() -> None:

@@ -25,8 +25,9 @@ urlpatterns = [
 
 
 @pytest.fixture(autouse=True)
-def _urls(settings: Settings) -> None:
+def _site(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ROOT_URLCONF = __name__
+    monkeypatch.setattr(context, "COUNT_PROVIDERS", [])
 
 
 def asked(url: str = "/", *roles: str, cookies: dict[str, str] | None = None) -> HttpRequest:

@@ -1,6 +1,7 @@
 """Compositions of every part of the console, for tests that look at them in a browser. Never served by the product."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -93,12 +94,21 @@ def elsewhere(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("gallery/<name>/", view),
-    path("", include("console.urls")),
+    path("accounts/", include("allauth.urls")),
     *(
         path(f"{screen.key}/", include(([path("", elsewhere, name=screen.route.partition(":")[2])], screen.key)))
         for screen in SCREENS
     ),
 ]
+
+
+@cache
+def static_file(name: str) -> Path:
+    """Where a static file lies."""
+    found = finders.find(name)
+    if found is None:
+        raise FileNotFoundError(name)
+    return Path(str(found))
 
 
 def attach(browser_context: BrowserContext) -> None:
@@ -108,12 +118,8 @@ def attach(browser_context: BrowserContext) -> None:
     def answer(route: Route) -> None:
         address = urlsplit(route.request.url)
         if address.path.startswith("/static/"):
-            file = finders.find(address.path.removeprefix("/static/"))
-            found = Path(str(file)) if file else None
-            if found is None:
-                route.fulfill(status=404, body="")
-                return
-            route.fulfill(body=found.read_bytes(), content_type=TYPES.get(found.suffix, "application/octet-stream"))
+            found = static_file(address.path.removeprefix("/static/"))
+            route.fulfill(body=found.read_bytes(), content_type=TYPES[found.suffix])
             return
         response = client.get(
             f"{address.path}?{address.query}", headers=route.request.headers, secure=True, follow=True
