@@ -90,7 +90,7 @@ PROBLEMS: dict[str, Problem] = {
     "run-exists": Problem(409, "The run exists with other content", "Choose another key, or work on that run."),
     "escalation-claimed": Problem(409, "Somebody else holds this case", "Wait for them, or ask them to hand it over."),
     "escalation-open": Problem(409, "An open case stands in the way", "Have an operator settle the case first."),
-    "already-decided": Problem(409, "This was already decided", "Look at the decision; it stands."),
+    "already-decided": Problem(409, "There is nothing left to decide", "Look at the decision; it stands."),
     # snapshots, approvals, authorization
     "not-shown": Problem(409, "The snapshot was not shown", "Open the snapshot, look at it, then decide."),
     "snapshot-not-active": Problem(409, "The snapshot is not under review", _LOOK_AGAIN),

@@ -286,7 +286,7 @@ def test_a_reader_who_has_the_version_gets_no_body(agent: Client) -> None:
 
 
 @pytest.fixture
-def browser() -> Client:
+def signed_in() -> Client:
     """Ada, signed in, checked like any browser."""
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
     cast.ada()
@@ -328,30 +328,30 @@ def test_two_credentials_at_once_are_refused(agent: Client, door: str) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_person_enters_with_session_and_csrf_header(browser: Client, door: str) -> None:
-    refused = send(browser, door)
-    entered = send(browser, door, X_CSRFToken=csrf_token(browser))
+def test_a_person_enters_with_session_and_csrf_header(signed_in: Client, door: str) -> None:
+    refused = send(signed_in, door)
+    entered = send(signed_in, door, X_CSRFToken=csrf_token(signed_in))
 
     assert_problem(refused, 403, "forbidden")
     assert json.loads(entered.content)["by"] == "user:ada"
 
 
-def test_a_person_reads_without_csrf_header(browser: Client) -> None:
-    assert browser.get("/api/v1/rest/").status_code == 200
+def test_a_person_reads_without_csrf_header(signed_in: Client) -> None:
+    assert signed_in.get("/api/v1/rest/").status_code == 200
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_form_of_another_site_does_not_enter(browser: Client, door: str) -> None:
-    response = send(browser, door, X_CSRFToken=csrf_token(browser), Origin="https://elsewhere.example")
+def test_a_form_of_another_site_does_not_enter(signed_in: Client, door: str) -> None:
+    response = send(signed_in, door, X_CSRFToken=csrf_token(signed_in), Origin="https://elsewhere.example")
 
     assert_problem(response, 403, "forbidden")
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_token_in_a_form_field_is_no_csrf_header(browser: Client, door: str) -> None:
-    form = f"csrfmiddlewaretoken={csrf_token(browser)}".encode()
+def test_a_token_in_a_form_field_is_no_csrf_header(signed_in: Client, door: str) -> None:
+    form = f"csrfmiddlewaretoken={csrf_token(signed_in)}".encode()
 
-    response = send(browser, door, form, Content_Type="application/x-www-form-urlencoded")
+    response = send(signed_in, door, form, Content_Type="application/x-www-form-urlencoded")
 
     assert response.status_code in (403, 415)
     assert response.headers["Content-Type"] == "application/problem+json"
