@@ -117,10 +117,24 @@ def test_elements_of_a_set_match_by_value() -> None:
     assert same_count == 1
 
 
-def test_entries_of_several_members_are_shown_whole() -> None:
+def test_an_entry_with_a_text_is_told_by_it_and_the_rest_stands_beside_it() -> None:
     [item], _ = list_items([], [{"id": "m1", "from": "ana", "text": "hello"}])
 
-    assert item.new == '{"from": "ana", "text": "hello"}'
+    assert item == Item(Side.ADDED, "m1 · from ana", new="hello")
+
+
+def test_entries_of_several_members_without_a_text_are_shown_whole() -> None:
+    [item], _ = list_items([], [{"id": "m1", "from": "ana", "to": "ben"}])
+
+    assert item.new == '{"from": "ana", "to": "ben"}'
+
+
+def test_an_entry_is_changed_also_when_only_what_stands_beside_its_text_is() -> None:
+    old, new = [{"id": "m1", "from": "ana", "text": "hello"}], [{"id": "m1", "from": "ben", "text": "hello"}]
+
+    [item], same_count = list_items(old, new)
+
+    assert (item.side, item.key, same_count) == (Side.CHANGED, "m1 · from ben", 0)
 
 
 LONG = "The customer reports that one item arrived damaged and asks for a partial refund."
