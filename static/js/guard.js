@@ -32,6 +32,11 @@ htmx.registerExtension("guard", {
     return false;
   },
 
+  // What somebody has folded open stays open when the page refreshes itself.
+  htmx_before_morph_attr(element, { attrName, newValue }) {
+    return !(element.matches("details") && attrName === "open" && newValue === null);
+  },
+
   htmx_before_swap(element, { tasks }) {
     for (const { fragment } of tasks) {
       for (const script of fragment.querySelectorAll("script")) script.remove();
