@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
+from django.db import connection
 from psycopg import sql
 
 _GUARDED = """
@@ -27,3 +28,21 @@ def guards_off(owner_dsn: str) -> Iterator[None]:
 def _switch(owner: psycopg.Connection, tables: list[str], verb: str) -> None:
     for table in tables:
         owner.execute(sql.SQL(f"ALTER TABLE {{}} {verb} TRIGGER USER").format(sql.Identifier(table)))
+
+
+_FOREIGN_KEYS = """
+SELECT conrelid::regclass::text, conname FROM pg_constraint
+WHERE contype = 'f' AND connamespace = 'public'::regnamespace
+"""
+
+
+def take_guards_away() -> None:
+    """No trigger fires and no foreign key holds any more in the open transaction, which has to be rolled back."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(_GUARDED)
+        for (table,) in cursor.fetchall():
+            cursor.execute(f'ALTER TABLE "{table}" DISABLE TRIGGER USER')
+        cursor.execute(_FOREIGN_KEYS)
+        for table, name in cursor.fetchall():
+            cursor.execute(f'ALTER TABLE {table} DROP CONSTRAINT "{name}"')
