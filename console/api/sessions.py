@@ -68,6 +68,7 @@ class SessionView(ApiView):
         person = _check_password(http, body)
         second = _check_code(person, body.code)
         login(http, person, backend=BACKEND)
+        http.session.cycle_key()  # `login` keeps the key of somebody who was signed in already
         record_authentication(http, person, method="password", username=person.username)
         if second is not None:
             second.save()
