@@ -1,9 +1,8 @@
-"""Commands through the one mutation boundary: the numbered cases of an id, authority, limits, and creating runs."""
+"""Commands through the one mutation boundary: outcomes, authority, limits, steps of their own, and creating runs."""
 
 import json
 from typing import Any
 
-import psycopg
 import pytest
 
 from runs import actions, catalog
@@ -13,7 +12,6 @@ from runs.errors import (
     AgentsCannotDecide,
     AuthorityRevoked,
     CommandIdReused,
-    CommandInProgress,
     FieldsTooLarge,
     Forbidden,
     Halted,
@@ -25,7 +23,6 @@ from runs.errors import (
     RunExists,
     ScopeMissing,
     Unauthenticated,
-    Unavailable,
     WorkflowSuspended,
 )
 from runs.models import Agent, Command, Conflict, LedgerEntry, Run
@@ -64,11 +61,10 @@ def nothing_recorded(id: str = "c-1") -> bool:
     return not Command.objects.filter(command_id=id).exists() and len(entries()) == 1 and not Conflict.objects.exists()
 
 
-# ---- the cases of an id, numbered -----------------------------------------------------------------------------
+# ---- what becomes of a command; repeats are in `test_outcomes.py` -----------------------------------------------
 
 
 def test_a_fresh_command_is_committed_one_version_further_with_its_entry(bot: Principal) -> None:
-    """Case 1: fresh."""
     outcome = send(bot, evidence=("message:m1",), branch="b", intent="sort")
 
     assert outcome.answer == {
@@ -90,63 +86,6 @@ def test_a_fresh_command_is_committed_one_version_further_with_its_entry(bot: Pr
     assert (body["base_version"], body["changes"]) == (1, outcome.answer["changed"])
 
 
-def test_a_committed_command_sent_again_answers_as_before_and_does_nothing(bot: Principal) -> None:
-    """Case 2: replayed after success, whatever version the repeat names."""
-    first = send(bot)
-    written = entries()
-
-    for version in (1, 2, 7):
-        again = send(bot, on=version)
-        assert (again.state, again.is_replay, again.run) == ("committed", True, None)
-        assert again.answer == json.loads(json.dumps(first.answer))
-
-    assert entries() == written
-
-
-def test_a_rejected_command_sent_again_is_rejected_as_before(bot: Principal) -> None:
-    """Case 3: replayed after rejection."""
-    cast.command(cast.ada(), KEY, "close-case")
-    first = send(bot)
-
-    again = send(bot, on=2)
-
-    assert (first.state, again.state, again.is_replay) == ("rejected", "rejected", True)
-    assert again.answer == first.answer
-
-
-def test_an_escalated_command_sent_again_is_still_escalated(bot: Principal) -> None:
-    """Case 4: replayed after escalation."""
-    cast.command(cast.ada(), KEY, "set-category", category="billing")
-    first = send(bot)
-    written = entries()
-
-    again = send(bot, on=2)
-
-    assert (first.state, again.state, again.is_replay) == ("escalated", "escalated", True)
-    assert again.answer == first.answer
-    assert entries() == written
-
-
-def test_a_retry_refusal_sent_again_on_its_version_is_the_same_refusal(bot: Principal) -> None:
-    """Case 6: retry with the same version."""
-    cast.command(cast.ada(), KEY, "add-message", message={"id": "m1", "from": "customer", "text": "?"})
-    first = send(bot)
-
-    again = send(bot)
-
-    assert (again.state, again.is_replay, again.answer) == ("retry", True, first.answer)
-
-
-def test_a_retry_refusal_sent_again_on_another_version_is_evaluated_anew(bot: Principal) -> None:
-    """Case 7: retry with another version."""
-    cast.command(cast.ada(), KEY, "add-message", message={"id": "m1", "from": "customer", "text": "?"})
-    send(bot)
-
-    again = send(bot, on=2)
-
-    assert (again.state, again.is_replay, again.answer["version"]) == ("committed", False, 3)
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -159,7 +98,6 @@ def test_a_retry_refusal_sent_again_on_another_version_is_evaluated_anew(bot: Pr
     ],
 )
 def test_an_id_is_refused_for_another_request(bot: Principal, other: dict[str, Any]) -> None:
-    """Case 8: reused with another request."""
     send(bot)
 
     with pytest.raises(CommandIdReused):
@@ -178,19 +116,7 @@ def test_an_id_belongs_to_one_principal_on_one_run(bot: Principal) -> None:
     assert (others.state, elsewhere.state) == ("committed", "committed")
 
 
-def test_a_second_delivery_while_the_first_still_runs_is_told_so(bot: Principal, owner_dsn: str) -> None:
-    """Case 9: in flight."""
-    with psycopg.connect(owner_dsn) as first:
-        first.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{KEY}\n{bot.actor}\nc-1"])
-
-        with pytest.raises(CommandInProgress):
-            send(bot)
-
-    assert send(bot).state == "committed"
-
-
 def test_a_stale_command_is_judged_against_what_came_between(bot: Principal) -> None:
-    """Case 11: stale."""
     cast.command(cast.ada(), KEY, "add-tag", tag="vip")
 
     outcome = send(bot)
@@ -203,7 +129,6 @@ def test_a_stale_command_is_judged_against_what_came_between(bot: Principal) -> 
 
 
 def test_an_illegal_command_is_refused_with_what_is_legal_and_leaves_its_id_free(bot: Principal) -> None:
-    """Case 12: illegal."""
     with pytest.raises(InvalidTransition) as refusal:
         send(bot, name="reopen-case", params={})
 
@@ -214,7 +139,6 @@ def test_an_illegal_command_is_refused_with_what_is_legal_and_leaves_its_id_free
 
 
 def test_a_command_that_changes_nothing_takes_no_version_and_no_entry(bot: Principal) -> None:
-    """Case 13: no effect."""
     cast.command(cast.ada(), KEY, "set-category", category="damage")
 
     outcome = send(bot, on=2)
@@ -553,21 +477,3 @@ def test_first_values_that_do_not_fit_are_each_named() -> None:
     with pytest.raises(InvalidParams) as refusal:
         create(cast.ada(), messages=[message, message])
     assert refusal.value.errors[0].code == "item-id-reused"
-
-
-# ---- a lock that is not to be had ----------------------------------------------------------------------------
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_run_that_is_not_free_in_time_is_unavailable_and_nothing_is_written(owner_dsn: str) -> None:
-    """Case 14: lock not to be had."""
-    cast.run_received(KEY)
-    bot = cast.agent().principal
-
-    with psycopg.connect(owner_dsn) as holder:
-        holder.execute("SELECT 1 FROM runs_run WHERE key = %s FOR NO KEY UPDATE", [KEY])
-        with pytest.raises(Unavailable):
-            send(bot)
-
-    assert nothing_recorded()
-    assert send(bot).state == "committed"
