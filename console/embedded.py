@@ -5,12 +5,10 @@ database asks for passwords (scram) on a socket only, its pages carry checksums,
 rather than dropping messages.
 """
 
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psycopg
@@ -33,7 +31,6 @@ def prepare_postgres(home: Home, programs: Path) -> Program:
     if not (home.postgres_data / "PG_VERSION").is_file():
         _initialise_cluster(home, programs)
     _refuse_other_version(home, programs)
-    _clear_stale_lock(home.postgres_data)
     options = {
         "listen_addresses": "",
         "unix_socket_directories": "../run" if home.sockets.parent == home.root else str(home.sockets),
@@ -48,6 +45,15 @@ def prepare_postgres(home: Home, programs: Path) -> Program:
     for name, value in options.items():
         command += ["-c", f"{name}={value}"]
     return Program("postgresql", command, home.postgres_data, home.account, stop_signal=signal.SIGINT)
+
+
+def discard_stale_lock(home: Home) -> None:
+    """Remove the lock file of a server that was killed.
+
+    It names a process id, which after a restart of the machine or container may be another program's, and then
+    PostgreSQL would not start. The caller knows that no process of this home is left.
+    """
+    (home.postgres_data / "postmaster.pid").unlink(missing_ok=True)
 
 
 def postgres_is_ready(home: Home) -> bool:
@@ -121,43 +127,6 @@ def _refuse_other_version(home: Home, programs: Path) -> None:
             f"{home.postgres_data} was made by PostgreSQL {made_by}, this is {running}. Restore a backup into a "
             f"new --home, or name the programs of PostgreSQL {made_by} in PG_BIN.",
         )
-
-
-def _clear_stale_lock(data: Path) -> None:
-    """Deal with `postmaster.pid` of a server that was killed, also when its process id is in use again.
-
-    The caller holds the home's lock, so no other supervisor runs this cluster; a server that outlived its
-    supervisor is stopped in order.
-    """
-    lock = data / "postmaster.pid"
-    try:
-        pid = int(lock.read_text(encoding="utf-8").split()[0])
-    except (FileNotFoundError, IndexError, ValueError):
-        return
-    if sys.platform != "linux":
-        return  # PostgreSQL's own check has to do
-    users = _processes_in(data)
-    if pid in users:
-        os.kill(pid, signal.SIGINT)
-    deadline = time.monotonic() + 30
-    while users and time.monotonic() < deadline:
-        time.sleep(0.05)
-        users = _processes_in(data)
-    if users:
-        raise EmbeddedFailure(f"Process {min(users)} still uses {data}. Stop it and start again.")
-    lock.unlink(missing_ok=True)
-
-
-def _processes_in(folder: Path) -> set[int]:
-    """The processes whose current folder this is; servers of PostgreSQL stay in their data folder."""
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.path.samefile(entry / "cwd", folder):
-                found.add(int(entry.name))
-        except OSError:
-            continue  # gone meanwhile, or not ours to look at
-    return found
 
 
 # ---- Valkey --------------------------------------------------------------------------------------------------

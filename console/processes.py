@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,11 @@ class Program:
     stop_signal: signal.Signals = signal.SIGTERM
 
 
-def spawn(program: Program, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, so that Ctrl-C reaches only the parent, which stops it in order."""
+def spawn(program: Program, log: IO[bytes], *, keep: Sequence[int] = ()) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, so that Ctrl-C reaches only the parent, which stops it in order.
+
+    The descriptors in `keep` stay open in it and in whatever it starts.
+    """
     parent = os.getpid()
 
     def die_with_parent() -> None:
@@ -44,6 +48,7 @@ def spawn(program: Program, log: IO[bytes]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
+        pass_fds=keep,
         start_new_session=True,
         preexec_fn=die_with_parent,  # noqa: PLW1509 - every caller has one thread
         **as_account(program.account),

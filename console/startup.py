@@ -3,13 +3,11 @@
 Owns the rule that embedded services and demo data are refused in production.
 """
 
-import fcntl
 import json
 import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,15 +19,13 @@ from django.db import DatabaseError, connections
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 
 from console import binaries, embedded, parts, schema
+from console.binaries import Account
 from console.checks import TAG
 from console.home import APP_ROLE, OWNER_ROLE, Home
+from console.locks import Locks
 from console.management.commands.migrate import connected_as_owner
 from console.supervisor import Supervisor
 from runs.models import WorkflowRevision
-
-
-class AlreadyRunning(Exception):
-    """Another `up` runs these parts of this home; the text is its address."""
 
 
 class Unstartable(Exception):
@@ -52,23 +48,21 @@ class Startup:
     def run(self) -> None:
         """Run until `StopRequested`.
 
-        Raises `AlreadyRunning`, `Unstartable`, and what the services and parts raise when they cannot start.
+        Raises `AlreadyRunning`, `PartsLeft`, `Unstartable`, and what services and parts raise that cannot start.
         """
         self._refuse_in_production()
         self._refuse_unsafe_settings()
-        needs_account = not {"DATABASE_URL", "REDIS_URL"} <= given_settings().keys()
-        data = self._root / "postgresql"
-        account = None if settings.PRODUCTION else binaries.service_account(create=needs_account, data=data)
-        home = Home.open(self._root, account=account)
-        with ExitStack() as locks:
+        home = Home.open(self._root, account=self._account())
+        with Locks(home.root / "locks", self._url) as locks:
             for name in self._names:
-                if not self._lock(locks, name):
-                    raise AlreadyRunning(self._holder(name))
+                locks.take(name)
             self._refuse_taken_ports()
             self._settle_settings(home)
-            with Supervisor(None if settings.PRODUCTION else home.logs, self._say) as supervisor:
-                # Services of another `up` on the same home serve this one as well.
-                if self._lock(locks, "services"):
+            # The services of another `up` on this home serve this one as well.
+            starts_services = locks.try_to_take("services")
+            with Supervisor(None if settings.PRODUCTION else home.logs, self._say, keep=locks.inherited) as supervisor:
+                if starts_services:
+                    embedded.discard_stale_lock(home)
                     supervisor.start(*parts.services(home, postgres=_runs_postgres(home), valkey=_runs_valkey(home)))
                 self._bring_schema(home)
                 supervisor.start(*parts.application(self._names, home.root))
@@ -90,22 +84,11 @@ class Startup:
         if broken := checks.run_checks(tags=[TAG]):
             raise Unstartable("\n".join(str(message) for message in broken))
 
-    def _lock(self, locks: ExitStack, name: str) -> bool:
-        """Take the lock of a part for as long as this process lives; False if another has it."""
-        folder = self._root / "locks"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        file = locks.enter_context((folder / name).open("a+", encoding="utf-8"))
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        file.truncate(0)
-        file.write(self._url)
-        file.flush()
-        return True
-
-    def _holder(self, name: str) -> str:
-        return (self._root / "locks" / name).read_text(encoding="utf-8")
+    def _account(self) -> Account | None:
+        if settings.PRODUCTION:
+            return None
+        starts_services = not {"DATABASE_URL", "REDIS_URL"} <= given_settings().keys()
+        return binaries.service_account(create=starts_services, data=self._root / "postgresql")
 
     def _settle_settings(self, home: Home) -> None:
         """Record where everything is, and start over if the settings were read before that was known."""

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -73,11 +73,13 @@ class Supervisor:
     """The parts, in waves: a wave starts together, after the one before it is ready, and stops together.
 
     A context: inside it SIGTERM, SIGINT and SIGHUP raise `StopRequested`, and leaving it stops all parts. The
-    parts write into a folder of logs, or, without one, to the standard error of this process.
+    parts write into a folder of logs, or, without one, to the standard error of this process; the descriptors in
+    `keep` stay open in all of them.
     """
 
-    def __init__(self, logs: Path | None, say: Callable[[str], None]) -> None:
+    def __init__(self, logs: Path | None, say: Callable[[str], None], *, keep: Sequence[int] = ()) -> None:
         self._logs = logs
+        self._keep = keep
         self._say = say
         self._waves: list[list[Part]] = []
         self._launching = False
@@ -142,7 +144,7 @@ class Supervisor:
         part.ready = False
         part.started_at = time.monotonic()
         with self._open_log(part) as log:
-            part.process = spawn(part.program, log)
+            part.process = spawn(part.program, log, keep=self._keep)
         self._launching = False
         self._say(f"{part.name}: starting (process {part.process.pid})")
         if self._stop_requested:

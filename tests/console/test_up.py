@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Self
 
 import psycopg
 import pytest
@@ -30,8 +31,8 @@ class Up:
 
     def __init__(self, home: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.home = home
-        self.said = home.parent / f"{home.name}.said"
         self.port = _free_port()
+        self.said = home.parent / f"said-{self.port}"
         with self.said.open("w") as output:
             self.process = subprocess.Popen(
                 [*manage("up", "--home", str(home), "--port", str(self.port)), *options],
@@ -41,6 +42,14 @@ class Up:
                 stderr=output,
                 start_new_session=True,
             )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
 
     @property
     def output(self) -> str:
@@ -98,13 +107,9 @@ def processes_of(home: Path) -> set[int]:
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """An installation that runs, for the tests that leave it running."""
-    started = Up(tmp_path_factory.mktemp("up") / "home")
-    try:
+    with Up(tmp_path_factory.mktemp("up") / "home") as started:
         started.wait_for("Clearance is running at")
         yield started
-    finally:
-        if started.process.poll() is None:
-            started.stop()
 
 
 def test_it_says_where_everything_is(up: Up) -> None:
@@ -173,32 +178,31 @@ def test_a_killed_web_and_a_killed_database_come_back_with_their_data(up: Up) ->
 
 def test_a_killed_up_leaves_nothing_and_the_next_one_has_the_data(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    first = Up(home, "--only", "beat")
-    first.wait_for("Running.")
-    assert "migrating" in first.output
+    with Up(home, "--only", "beat") as first:
+        first.wait_for("Running.")
+        assert "migrating" in first.output
+        first.process.kill()
 
-    first.process.kill()
-    first.process.wait()
-    wait_until(lambda: not processes_of(home), "the end of every process of the home", START_SECONDS)
+    with Up(home, "--only", "beat") as second:
+        second.wait_for("Running.")
+        left = {first.pid(part) for part in ("postgresql", "valkey", "beat")} & processes_of(home)
+        code = second.stop()
 
-    second = Up(home, "--only", "beat")
-    second.wait_for("Running.")
+    assert not left
     assert "migrating" not in second.output
-    assert second.stop() == 0
-    assert [line.split(":")[0] for line in second.output.splitlines() if "stopped" in line] == [
-        "beat",
-        "postgresql",
-        "valkey",
-    ]
+    stopped = [line.split(":")[0] for line in second.output.splitlines() if "stopped" in line]
+    assert (code, stopped) == (0, ["beat", "postgresql", "valkey"])
     assert not processes_of(home)
 
 
 def test_given_services_are_used_and_none_are_started(tmp_path: Path, process_environment: dict[str, str]) -> None:
-    given = Up(tmp_path / "home", "--only", "web", environment=process_environment | {"CLEARANCE_HOME": ""})
+    environment = process_environment | {"CLEARANCE_HOME": ""}
 
-    given.wait_for("web: ready")
+    with Up(tmp_path / "home", "--only", "web", environment=environment) as given:
+        given.wait_for("web: ready")
+        code = given.stop()
 
-    assert given.stop() == 0
+    assert code == 0
     assert "postgresql" not in given.output
     assert not (tmp_path / "home" / "postgresql").exists()
 

@@ -15,7 +15,8 @@ from console import parts
 from console.binaries import ProgramsMissing
 from console.embedded import EmbeddedFailure
 from console.home import HomeUnusable
-from console.startup import AlreadyRunning, Startup, Unstartable
+from console.locks import AlreadyRunning, PartsLeft
+from console.startup import Startup, Unstartable
 from console.supervisor import PartFailed, StopRequested
 
 
@@ -42,9 +43,9 @@ class Command(BaseCommand):
             startup.run()
         except AlreadyRunning as running:
             self._say(f"Already running at {running}")
-        except StopRequested:
+        except (StopRequested, KeyboardInterrupt):
             self._say("Stopped. The data is kept.")
-        except (Unstartable, HomeUnusable, ProgramsMissing, EmbeddedFailure, PartFailed) as failure:
+        except (Unstartable, PartsLeft, HomeUnusable, ProgramsMissing, EmbeddedFailure, PartFailed) as failure:
             raise CommandError(str(failure)) from failure
 
     def _say(self, line: str) -> None:
