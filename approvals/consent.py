@@ -22,6 +22,7 @@ class Given:
     expires_at: datetime | None
     revoked_by: str | None = None
     spent_by: str | None = None  # the operation that spent it
+    is_of_this_epoch: bool = True  # not older than a restore
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ def standing(given: Given, authority_version: int, reviewers: frozenset[int], no
         "denied": given.verdict is Verdict.DENY,
         f"revoked by {given.revoked_by}": given.revoked_by is not None,
         f"spent by {given.spent_by}": given.spent_by is not None,
+        "older than a restore of this installation": not given.is_of_this_epoch,
         "expired": given.expires_at is not None and given.expires_at <= now,
         f"{given.username} no longer reviews this workflow": given.person_id not in reviewers,
         "given under an older authority of the workflow": given.authority_version != authority_version,

@@ -47,6 +47,7 @@ class Review:
 
     @cached_property
     def decisions(self) -> list[Decision]:
+        """What people said of it. Decisions of an older ledger epoch do not count, and are told as what they are."""
         return list(self.row.decisions.select_related("person").order_by("decided_at", "id"))
 
     @cached_property
@@ -67,9 +68,9 @@ class Review:
                 expires_at=row.expires_at,
                 revoked_by=row.revoked_by,
                 spent_by=row.spent_by,
+                is_of_this_epoch=row.ledger_epoch == self.found.ledger_epoch,
             )
             for row in self.decisions
-            if row.ledger_epoch == self.found.ledger_epoch
         ]
 
     @cached_property

@@ -7,6 +7,10 @@ runs of others. What may be done with a row is judged where it is done.
 import re
 from dataclasses import dataclass
 
+from approvals.models import Artifact, Snapshot
+from approvals.reviewing import Review, load_review
+from outbox.cases import Case as EffectCase
+from outbox.cases import load_case as load_effect_case
 from runs import authority, cases, catalog, store
 from runs.definitions import Policy, Workflow
 from runs.errors import NotFound
@@ -76,3 +80,25 @@ def access_case(principal: Principal, ref: str) -> Case:
     if principal.is_agent and case.row.principal != principal.actor:
         raise NotFound
     return case
+
+
+def access_artifact(principal: Principal, number: str) -> Artifact:
+    """An artifact of a run that the principal may see. Raises `NotFound`."""
+    row = Artifact.objects.select_related("run", "content").filter(pk=number).first()
+    if row is None or not may_see(principal, row.run.workflow, authority.policy_of(row.run.workflow)):
+        raise NotFound
+    return row
+
+
+def access_snapshot(principal: Principal, number: str) -> Review:
+    """A snapshot of a run that the principal may see, as it stands now. Raises `NotFound`."""
+    key = Snapshot.objects.filter(pk=number).values_list("run__key", flat=True).first()
+    if key is None:
+        raise NotFound
+    met = access_run(principal, key)
+    return load_review(met.principal, number, met.found)
+
+
+def access_effect(principal: Principal, operation_id: str) -> EffectCase:
+    """An effect of a run that the principal may see. Raises `NotFound`."""
+    return load_effect_case(principal, operation_id)

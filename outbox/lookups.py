@@ -14,10 +14,14 @@ from outbox.retry import Next, after_lookup, proves_from
 from outbox.states import Answer, EffectState, Step
 from outbox.targets import adapter_of, capabilities_of, position_of, revision_of, target_of
 from runs import store
+from runs.attempts import request_sha256
 from runs.chain import rfc3339
-from runs.errors import InvalidTransition
-from runs.locks import hold_run
+from runs.errors import CommandIdReused, CommandInProgress, InvalidTransition
+from runs.locks import claim_id, hold_run
+from runs.permissions import require_admin
+from runs.store import Record
 from runs.transactions import durable
+from runs.values import Principal
 
 JSON = Any
 
@@ -78,6 +82,7 @@ def record_lookup(question: Question, known: Known, actor: str, command_id: str 
     return Lookup.objects.create(
         effect_id=effect.pk,
         actor=actor,
+        command_id=command_id,
         at=now,
         answer=known.answer.value,
         provider_request_id=known.provider_request_id,
@@ -101,3 +106,44 @@ def _movement(effect: Effect, taken: Next | None) -> Movement:
         state = EffectState(effect.state)
         return Movement(state, Step(effect.next_step), effect.next_at, effect.because, {"ended_at": effect.ended_at})
     return Movement(taken.state, taken.step, taken.at, taken.because)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """The recorded answer of a look-up, and whether it had been asked before under this id."""
+
+    row: Lookup
+    is_replay: bool
+
+
+def look_up_now(principal: Principal, operation_id: str, request_id: str) -> LookedUp:
+    """Ask the provider now, as an admin, and record the answer. A repeat of the id asks nothing again.
+
+    Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `InvalidTransition`, `EffectInFlight`, `CommandIdReused`.
+    """
+    require_admin(principal)
+    key = Effect.objects.values_list("run__key", flat=True).get(pk=operation_id)
+    if known := _asked_before(key, principal, operation_id, request_id):
+        return LookedUp(known, is_replay=True)
+    question, answer = ask(operation_id)
+    row = record_lookup(question, answer, principal.actor, request_id)
+    return LookedUp(row, is_replay=False)
+
+
+@durable
+def _asked_before(key: str, principal: Principal, operation_id: str, request_id: str) -> Lookup | None:
+    """The look-up that this id stands for; if it stands for none, the id is recorded now."""
+    claim_id(key, principal.actor, request_id)
+    found = store.read(key, principal.actor, request_id)
+    digest = request_sha256({"name": "look-up", "effect": operation_id})
+    if found.recorded is None:
+        assert found.run is not None
+        record = Record(principal.actor, request_id, "look-up", digest, "done", {"effect": operation_id})
+        store.record_only(found.run.id, record, found.now)
+        return None
+    if found.recorded.request_sha256 != digest:
+        raise CommandIdReused
+    row = Lookup.objects.filter(effect_id=operation_id, command_id=request_id, actor=principal.actor).first()
+    if row is None:
+        raise CommandInProgress
+    return row

@@ -127,6 +127,7 @@ class Lookup(models.Model):
     id = models.BigAutoField(primary_key=True)
     effect = models.ForeignKey(Effect, on_delete=models.PROTECT, related_name="lookups")
     actor = models.CharField(max_length=170)
+    command_id = models.CharField(max_length=200, null=True, help_text="The id under which a person asked")
     at = models.DateTimeField()
     answer = models.CharField(max_length=12)
     provider_request_id = models.CharField(max_length=200, null=True)

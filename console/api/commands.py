@@ -87,7 +87,7 @@ def send(request: HttpRequest, key: str) -> HttpResponse:
         raise
     _log(key, version, asked, outcome.state, outcome)
     metrics.count_outcome(asked.name, outcome)
-    return _answer(request, outcome)
+    return answer_outcome(request, outcome)
 
 
 def _read(request: HttpRequest) -> tuple[tuple[int, int], CommandRequest]:
@@ -113,7 +113,7 @@ def _log(key: str, version: int, asked: CommandRequest, outcome: str, judged: Ou
     )
 
 
-def _answer(request: HttpRequest, outcome: Outcome) -> HttpResponse:
+def answer_outcome(request: HttpRequest, outcome: Outcome) -> HttpResponse:
     if outcome.is_replay:
         return _replay(request, outcome)
     if outcome.is_refusal:

@@ -209,3 +209,152 @@ COMPONENTS: dict[str, Schema] = {
         }
     ),
 }
+
+#: Review: what is frozen, decided and authorized.
+COMPONENTS |= {
+    "Resolution": _object({"verb": TEXT, "command": OPEN}, {"run": {"$ref": "#/components/schemas/Run"}}),
+    "Artifact": _object(
+        {
+            "artifact": TEXT,
+            "run": TEXT,
+            "slot": TEXT,
+            "input_version": NUMBER,
+            "media_type": TEXT,
+            "sha256": TAGGED_HASH,
+            "bytes": NUMBER,
+            "author": TEXT,
+            "sources": _list_of(TEXT),
+            "created_at": TIME,
+        }
+    ),
+    "Frozen": _object(
+        {
+            "snapshot": TEXT,
+            "manifest_sha256": TAGGED_HASH,
+            "payload_sha256": TAGGED_HASH,
+            "standing": MAYBE_OPEN,
+            "effect": MAYBE_TEXT,
+        },
+        {"run": {"$ref": "#/components/schemas/Run"}},
+    ),
+    "Snapshot": _object(
+        {
+            "snapshot": TEXT,
+            "run": TEXT,
+            "run_version": NUMBER,
+            "action": TEXT,
+            "state": {"type": "string", "enum": ["active", "authorized", "denied", "superseded"]},
+            "sentence": TEXT,
+            "manifest": OPEN,
+            "manifest_base64": TEXT,
+            "manifest_sha256": TAGGED_HASH,
+            "payload_base64": MAYBE_TEXT,
+            "payload_sha256": TAGGED_HASH,
+            "decisions": _list_of(OPEN),
+            "consent": _object({"stands": FLAG, "because": TEXT}),
+            "approvals_needed": NUMBER,
+            "approvals_active": NUMBER,
+            "approvals_possible": NUMBER,
+            "authority_epoch": NUMBER,
+            "boundary": {"type": "string", "enum": ["before-authorization", "revocable", "in-flight", "sent", "none"]},
+            "effect": MAYBE_TEXT,
+            "frozen_at": TIME,
+            "expires_at": TIME,
+        }
+    ),
+    "Decided": _object(
+        {
+            "decision": TEXT,
+            "approvals_active": NUMBER,
+            "approvals_needed": NUMBER,
+            "effect": MAYBE_TEXT,
+            "authorization_refused": MAYBE_OPEN,
+        }
+    ),
+    "Revoked": _object({"boundary": TEXT, "result": TEXT, "effect": MAYBE_TEXT, "remediation": MAYBE_TEXT}),
+    "Authorized": _object({"effect": TEXT, "effect_state": TEXT}, {"run": {"$ref": "#/components/schemas/Run"}}),
+    "StandingApproval": _object(
+        {
+            "id": TEXT,
+            "by": TEXT,
+            "workflow": TEXT,
+            "action": TEXT,
+            "currency": TEXT,
+            "limit": TEXT,
+            "total": TEXT,
+            "spent": TEXT,
+            "uses": NUMBER,
+            "used": NUMBER,
+            "reason": TEXT,
+            "given_at": TIME,
+            "expires_at": TIME,
+            "revoked_at": MAYBE_TIME,
+            "revoked_by": MAYBE_TEXT,
+        }
+    ),
+}
+
+_EFFECT_ROW: Schema = {
+    "operation_id": TEXT,
+    "run": TEXT,
+    "workflow": TEXT,
+    "action": TEXT,
+    "state": TEXT,
+    "version": NUMBER,
+    "destination": TEXT,
+    "destination_revision": NUMBER,
+    "may_have_left": FLAG,
+    "next_step": _object({"step": TEXT, "at": MAYBE_TIME, "because": TEXT}),
+    "quarantined": FLAG,
+    "authorized_at": TIME,
+    "ended_at": MAYBE_TIME,
+}
+
+#: Effects: what was sent, what came of it, what people found out and ordered.
+COMPONENTS |= {
+    "EffectSummary": _object(_EFFECT_ROW),
+    "Effect": _object(
+        {
+            **_EFFECT_ROW,
+            "snapshot": TEXT,
+            "payload_sha256": TAGGED_HASH,
+            "payload_base64": MAYBE_TEXT,
+            "idempotency_key": TEXT,
+            "compensates": MAYBE_TEXT,
+            "fence": NUMBER,
+            "lease": {"anyOf": [_object({"owner": TEXT, "expires_at": TIME}), {"type": "null"}]},
+            "attempts": _list_of(OPEN),
+            "lookups": _list_of({"$ref": "#/components/schemas/Lookup"}),
+            "verdicts": _list_of(OPEN),
+            "repairs": _list_of(OPEN),
+            "key_clock": _object({"replayable_until": MAYBE_TIME, "because": TEXT}),
+            "boundary": TEXT,
+            "remediations": _list_of(TEXT),
+        }
+    ),
+    "Lookup": _object(
+        {
+            "at": TIME,
+            "answer": {"type": "string", "enum": ["found", "not-found", "cannot-tell"]},
+            "proves": FLAG,
+            "by": TEXT,
+            "provider_request_id": MAYBE_TEXT,
+            "detail": TEXT,
+        }
+    ),
+    "Ordered": _object({"effect": {"$ref": "#/components/schemas/Effect"}}),
+    "Waiting": _object({"waiting": TEXT, "because": TEXT}),
+    "Remediation": _object(
+        {
+            "id": TEXT,
+            "effect": TEXT,
+            "run": TEXT,
+            "because": TEXT,
+            "state": {"type": "string", "enum": ["open", "done"]},
+            "opened_by": TEXT,
+            "opened_at": TIME,
+            "done_at": MAYBE_TIME,
+            "steps": _list_of(OPEN),
+        }
+    ),
+}

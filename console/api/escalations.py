@@ -1,6 +1,8 @@
 """`/escalations/`: open cases and settled ones. People read those of their workflows, agents their own."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -13,10 +15,16 @@ from console.api.filters import chosen_word, chosen_workflows
 from console.api.openapi import documented, listed, ref
 from console.api.waiting import ASK_AGAIN_SECONDS, read_wait, wait_for
 from console.cursors import CursorType, PageRequest, page, read_page_request
-from runs import authority, cases
+from console.rules import Choice
+from console.shapes import Evidence, Id, Params, Reason, Version
+from outbox import authorization
+from runs import authority, cases, claims
 from runs.cases import QueuePlace
+from runs.escalations import ResolutionRequest
 from runs.models import Escalation
-from runs.values import Principal
+from runs.queries import represent
+from runs.values import Principal, version_tag
+from runs.verbs import Verb
 
 QUEUE: CursorType[bool, datetime, str] = CursorType("escalations:open", bool, datetime, str)
 NEWEST: CursorType[str] = CursorType("escalations", str)
@@ -92,3 +100,69 @@ class EscalationView(ApiView):
         if waited.is_turned_away:
             response.headers["Retry-After"] = str(ASK_AGAIN_SECONDS)
         return response
+
+
+# ---- claiming and settling -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewClaim:
+    """Hold a case for a while."""
+
+    id: Id
+    reason: Reason | None = None
+
+
+class ClaimsView(ApiView):
+    """Holding a case, visibly, for fifteen minutes."""
+
+    @documented("escalations", body=NewClaim, answers={201: ref("Escalation")})
+    def post(self, request: Request, escalation: str) -> HttpResponse:
+        """Claim a case, or renew one's own claim. Operators only."""
+        access_case(self.principal, escalation)
+        row = claims.claim(self.principal, escalation, self.read(NewClaim).id)
+        return answer(cases.tell_row(row, authority.epoch_and_now()[1]), status=201)
+
+    @documented("escalations", answers={204: None})
+    def delete(self, request: Request, escalation: str) -> HttpResponse:
+        """Give up one's own claim; giving up what one does not hold changes nothing."""
+        claims.release(self.principal, escalation)
+        return HttpResponse(status=204)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewResolution:
+    """How an operator settles a case, and the versions they saw."""
+
+    id: Id
+    verb: Annotated[str, Choice(*Verb)]
+    params: Params | None = None
+    reason: Reason
+    evidence: Evidence = ()
+    run_version: Version
+    escalation_version: Version
+
+    def request(self) -> ResolutionRequest:
+        return ResolutionRequest(
+            id=self.id,
+            verb=Verb(self.verb),
+            reason=self.reason,
+            run_version=self.run_version,
+            escalation_version=self.escalation_version,
+            params=self.params,
+            evidence=self.evidence,
+        )
+
+
+class ResolutionsView(ApiView):
+    """Settling a case."""
+
+    @documented("escalations", body=NewResolution, answers={201: ref("Resolution"), 200: ref("Resolution")})
+    def post(self, request: Request, escalation: str) -> HttpResponse:
+        """Apply, amend, keep or send back, on the versions of run and case that were seen. Operators only."""
+        access_case(self.principal, escalation)
+        settled = authorization.resolve(self.principal, escalation, self.read(NewResolution).request())
+        if settled.is_replay:
+            return answer(dict(settled.answer), replayed=True)
+        told = {**settled.answer, "run": represent(settled.run, settled.workflow)}
+        return answer(told, status=201, tag=version_tag(settled.ledger_epoch, settled.run.version))

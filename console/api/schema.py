@@ -15,6 +15,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
 from console.answers import to_json
+from console.api.admin_components import ADMIN_COMPONENTS
 from console.api.components import COMPONENTS
 from console.inputs import is_not_modified
 from runs.digest import sha256_hex
@@ -65,7 +66,7 @@ def add_components(
 ) -> dict[str, Any]:
     """POSTPROCESSING_HOOKS: the schemas that the endpoints refer to."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
-    schemas.update(COMPONENTS)
+    schemas.update(COMPONENTS | ADMIN_COMPONENTS)
     return result
 
 

@@ -1,16 +1,20 @@
 """The addresses of the API. Each resource brings its own list; ids that cannot be one are not found."""
 
-from django.urls import path, register_converter
+from django.urls import include, path, register_converter
 
 from console.api import (
+    artifacts,
     commands,
     conflicts,
+    effects,
     escalations,
     events,
     ledger,
     runs,
     schema,
     sessions,
+    snapshots,
+    standing,
     workflows,
 )
 
@@ -48,4 +52,24 @@ urlpatterns = [
     path("conflicts/<str:conflict>/", conflicts.ConflictView.as_view()),
     path("escalations/", escalations.EscalationsView.as_view()),
     path("escalations/<str:escalation>/", escalations.EscalationView.as_view()),
+    path("escalations/<str:escalation>/claims/", escalations.ClaimsView.as_view()),
+    path("escalations/<str:escalation>/resolutions/", escalations.ResolutionsView.as_view()),
+    path("runs/<run:key>/artifacts/", artifacts.ArtifactsView.as_view()),
+    path("artifacts/<str:artifact>/", artifacts.ArtifactView.as_view()),
+    path("artifacts/<str:artifact>/content/", artifacts.ArtifactContentView.as_view()),
+    path("runs/<run:key>/snapshots/", snapshots.SnapshotsView.as_view()),
+    path("snapshots/<str:snapshot>/", snapshots.SnapshotView.as_view()),
+    path("snapshots/<str:snapshot>/decisions/", snapshots.DecisionsView.as_view()),
+    path("decisions/<str:decision>/revocations/", snapshots.RevocationsView.as_view()),
+    path("runs/<run:key>/authorizations/", snapshots.AuthorizationsView.as_view()),
+    path("standing-approvals/", standing.StandingApprovalsView.as_view()),
+    path("standing-approvals/<str:standing_approval>/revocations/", standing.StandingRevocationsView.as_view()),
+    path("effects/", effects.EffectsView.as_view()),
+    path("effects/<str:operation_id>/", effects.EffectView.as_view()),
+    path("effects/<str:operation_id>/lookups/", effects.LookupsView.as_view()),
+    path("effects/<str:operation_id>/verdicts/", effects.VerdictsView.as_view()),
+    path("effects/<str:operation_id>/repairs/", effects.RepairsView.as_view()),
+    path("remediations/", effects.RemediationsView.as_view()),
+    path("remediations/<str:remediation>/steps/", effects.RemediationStepsView.as_view()),
+    path("", include("console.api.admin_urls")),
 ]
