@@ -90,11 +90,8 @@ def create_agent(principal: Principal, request: AgentRequest) -> Answer:
     """
 
     def act(admin: Principal) -> Answer:
-        terms = request.terms
-        if not GROUP.fits(request.name):
-            raise InvalidParams(errors=[Fault("/name", "form", f"Write {GROUP.words}.")])
-        _require_sound(terms.owner, terms.workflows, terms.scopes, terms.grants)
-        return _with_token(add_agent(request.name, terms, By(admin.actor, request.reason)))
+        require_acceptable(request.name, request.terms)
+        return _with_token(add_agent(request.name, request.terms, By(admin.actor, request.reason)))
 
     return once(principal, request.id, request.identity(), act)
 
@@ -155,6 +152,13 @@ def renew_token(principal: Principal, name: str, request_id: str, reason: str) -
 
 
 # ---- what is acceptable ----------------------------------------------------------------------------------
+
+
+def require_acceptable(name: str, terms: AgentTerms) -> None:
+    """Raise `InvalidParams`, naming every fault, unless such an agent may be made."""
+    if not GROUP.fits(name):
+        raise InvalidParams(errors=[Fault("/name", "form", f"Write {GROUP.words}.")])
+    _require_sound(terms.owner, terms.workflows, terms.scopes, terms.grants)
 
 
 def _require_sound(owner: str | None, workflows: Sequence[str], scopes: Sequence[str], grants: Sequence[str]) -> None:

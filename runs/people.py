@@ -102,7 +102,7 @@ def _create_person(principal: Principal, request: PersonRequest, password: str, 
 
 
 def _create(admin: Principal, request: PersonRequest, password: str, password_hash: str) -> Answer:
-    _require_sound([*_username_faults(request.username), *_role_faults(request.roles), *_group_faults(request.groups)])
+    require_acceptable(request.username, request.roles, request.groups)
     if Person.objects.filter(username=request.username).exists():
         raise taken("username", request.username)
     new = NewPerson(request.username, password_hash, request.roles, request.groups)
@@ -170,7 +170,7 @@ def _alter_person(
 
 def _alter(admin: Principal, username: str, request: PersonChangeRequest, password: str, password_hash: str) -> Answer:
     person = get_person(username)
-    _require_sound([*_role_faults(request.roles or ()), *_group_faults(request.groups or ())])
+    require_acceptable(username, request.roles or (), request.groups or ())
     before, wanted = _standing(person), _wanted(person, request)
     words = gained(before, wanted)
     is_secret_waiting = bool(password) and before.decides
@@ -211,6 +211,11 @@ def _change(before: Standing, after: Standing, password_hash: str) -> PersonChan
 
 
 # ---- what is acceptable --------------------------------------------------------------------------------------
+
+
+def require_acceptable(username: str, roles: Sequence[str], groups: Sequence[str]) -> None:
+    """Raise `InvalidParams`, naming every fault, unless a person may be called so and have these roles and groups."""
+    _require_sound([*_username_faults(username), *_role_faults(roles), *_group_faults(groups)])
 
 
 def _require_sound(faults: list[Fault]) -> None:

@@ -39,8 +39,8 @@ class Command(BaseCommand):
         for count, violation in enumerate(_violations(seen), 1):  # noqa: B007  # the last number is the count
             self.stdout.write(str(violation))
         if not count:
-            looked_at = ", ".join(f"{number} {things}" for things, number in sorted(seen.items())) or "nothing stored"
-            self.stdout.write(f"All {len(_rules())} invariants hold: {looked_at}.")
+            looked_at = ", ".join(f"{things}: {number}" for things, number in sorted(seen.items()))
+            self.stdout.write(f"All {len(_rules())} invariants hold. {looked_at or 'Nothing is stored'}.")
         return count
 
     def _print_json(self, seen: Counter[str]) -> int:
