@@ -76,6 +76,12 @@ def require_admin(principal: Principal) -> None:
     _require_person(principal, is_admin(principal), "admins")
 
 
+def require_overseer(principal: Principal) -> None:
+    """Raise `Forbidden` unless the principal sees the whole installation, as admins and auditors do."""
+    if not (is_admin(principal) or is_auditor(principal)):
+        raise Forbidden("This is for admins and auditors.")
+
+
 def _require_person(principal: Principal, holds: bool, who: str) -> None:
     if principal.is_agent:
         raise AgentsCannotDecide

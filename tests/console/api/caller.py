@@ -36,6 +36,10 @@ class Caller:
             given = {**given, "If-Match": tag}
         return self.client.post(ROOT + path, body, content_type="application/json", headers=given)
 
+    def patch(self, path: str, body: JSON, *, tag: str | None = None) -> Response:
+        given = {} if tag is None else {"If-Match": tag}
+        return self.client.patch(ROOT + path, body, content_type="application/json", headers=given)
+
     def command(self, key: str, name: str, *, tag: str | None, id: str = "c-1", **params: JSON) -> Response:
         """Send a command with a reason."""
         body = {"id": id, "name": name, "params": params, "reason": "because the test says so"}
