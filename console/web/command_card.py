@@ -8,11 +8,13 @@ from console import comparison, headlines
 from console.comparison import Comparison, Sides
 from console.forms import CommandForm
 from console.headlines import RuleWords
+from console.problems import problem_of
 from console.stories import FieldStory, told_change
 from console.web.run_page import Met
 from runs import cases
 from runs.cases import CommandRecord
 from runs.definitions import Command, Workflow
+from runs.errors import ClearanceError
 from runs.fields import FieldKind
 from runs.outcomes import Outcome
 from runs.states import Disposition
@@ -56,7 +58,8 @@ class CommandCard:
     key: str
     version: int  # of the run, when this was drawn
     form: CommandForm | None = None
-    refusal: str = ""
+    because: str = ""  # why there is no form
+    refusal: ClearanceError | None = None
     moved: Moved | None = None
     done: Done | None = None
 
@@ -68,25 +71,28 @@ class CommandCard:
     @property
     def status(self) -> int:
         """The HTTP status that says the same."""
-        if self.moved:
-            return 412
         if self.refusal:
-            return 409
-        return 422 if self.form and self.form.is_bound else 200
+            return problem_of(self.refusal).status
+        return 412 if self.moved else 422 if self.form and self.form.is_bound else 200
+
+    @property
+    def title(self) -> str:
+        """What the refusal is called."""
+        return problem_of(self.refusal).title if self.refusal else ""
 
 
 def asked(met: Met, name: str) -> CommandCard:
     """The form of a command that this person may take now, or why they may not."""
     command = met.command(name)
     if because := met.because(name):
-        return CommandCard(command, met.run.key, met.run.version, refusal=because)
+        return CommandCard(command, met.run.key, met.run.version, because=because)
     form = CommandForm.drawn(command, met.run.state.fields, met.seen)
     return CommandCard(command, met.run.key, met.run.version, form)
 
 
-def drawn(met: Met, form: CommandForm, refusal: str = "") -> CommandCard:
+def sent(met: Met, form: CommandForm, refusal: ClearanceError | None = None) -> CommandCard:
     """The form as it was sent, with its faults or the reason why it was refused."""
-    return CommandCard(form.command, met.run.key, met.run.version, form, refusal)
+    return CommandCard(form.command, met.run.key, met.run.version, form, refusal=refusal)
 
 
 def drawn_again(met: Met, form: CommandForm, seen: str) -> CommandCard:

@@ -24,6 +24,9 @@ from runs.errors import ClearanceError, NotFound
 #: Statuses that have a page of their own; every other refusal is told by its row and its detail.
 _OWN_PAGES = {400, 403, 404, 429, 500}
 
+#: Refusals that say nothing about what was sent: they stand in a corner and leave the form and what was typed alone.
+_SAYS_NOTHING = {401, 429, 500, 503}
+
 
 @dataclass(frozen=True, slots=True)
 class Explained:
@@ -55,6 +58,8 @@ def refusal(request: HttpRequest, error: ClearanceError) -> HttpResponse:
     template = _fragment(error, row) if wants_fragment(request) else _page(error, row)
     response = HttpResponse(render_to_string(template, _context(request, error)), status=row.status)
     patch_vary_headers(response, ["HX-Request"])
+    if wants_fragment(request) and (row.fragment == "sign_in_again" or row.status in _SAYS_NOTHING):
+        response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#toasts", "innerHTML"
     if (seconds := retry_after(error)) is not None:
         response.headers["Retry-After"] = str(seconds)
     return response

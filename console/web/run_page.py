@@ -18,7 +18,7 @@ from console.web.case_line import CaseLine, case_lines
 from runs import backlog, cases, history, steps
 from runs.definitions import Command, Slot, Workflow
 from runs.errors import NotFound
-from runs.fields import FieldKind
+from runs.fields import FieldKind, same
 from runs.history import LastChange
 from runs.models import Conflict
 from runs.permissions import is_operator
@@ -88,6 +88,7 @@ class FieldLine:
     value: JSON
     change: LastChange
     held_by: tuple[Held, ...]
+    is_given: bool  # whether it holds something else than every run begins with
 
     @property
     def is_set(self) -> bool:
@@ -242,6 +243,7 @@ def _field_lines(met: Met) -> Iterator[FieldLine]:
             value=met.run.state.fields[name],
             change=last.of(name),
             held_by=tuple(case for case in met.run.held if name in case.elements),
+            is_given=not same(met.run.state.fields[name], field.first_value),
         )
 
 

@@ -146,16 +146,16 @@ def _decided(request: HttpRequest, met: Met, form: CommandForm) -> CommandCard:
     if seen := request.POST.get("continue_on"):
         return command_card.drawn_again(met, form, seen)
     if not form.is_valid():
-        return command_card.drawn(met, form)
+        return command_card.sent(met, form)
     expected = expected_version(form.cleaned_data["seen"], met.access.found.ledger_epoch)
     asked = form.request(hand_over="hand_over" in request.POST)
     try:
         outcome = actions.apply_command(met.principal, met.run.key, expected, asked)
     except InputError as refusal:
         form.add_faults(refusal.errors)
-        return command_card.drawn(met, form)
+        return command_card.sent(met, form)
     except ClearanceError as refusal:
-        return command_card.drawn(met, form, refusal.detail)
+        return command_card.sent(met, form, refusal)
     return command_card.answered(met, form, outcome)
 
 
