@@ -51,7 +51,7 @@ def do(who: Principal, key: str, asked: Move) -> Outcome:
     return apply_command(who, key, 1, CommandRequest(f"c-{who.name}", asked.name, asked.params, "It is so."))
 
 
-# ---- what must hold afterwards -------------------------------------------------------------------------------
+# ---- what must hold afterwards ---------------------------------------------------------------------------
 
 
 def assert_nothing_lost(begun: RunReading, outcomes: Sequence[Outcome]) -> None:
@@ -90,7 +90,7 @@ def meaning(fields: Any) -> dict[str, JSON]:
     return {name: sorted(map(identity, value)) if isinstance(value, list) else value for name, value in fields.items()}
 
 
-# ---- two ---------------------------------------------------------------------------------------------------
+# ---- two -------------------------------------------------------------------------------------------------
 
 
 def in_order(
@@ -126,7 +126,7 @@ def test_of_any_two_commands_in_either_order_nothing_is_lost(
         assert_nothing_lost(begun, outcomes)
 
 
-# ---- three -------------------------------------------------------------------------------------------------
+# ---- three -----------------------------------------------------------------------------------------------
 
 
 def test_of_three_commands_that_queue_for_a_run_nothing_is_lost(
@@ -143,7 +143,7 @@ def test_of_three_commands_that_queue_for_a_run_nothing_is_lost(
         assert_nothing_lost(begun, outcomes)
 
 
-# ---- many --------------------------------------------------------------------------------------------------
+# ---- many ------------------------------------------------------------------------------------------------
 
 
 def all_at_once(moves: Sequence[Move]) -> list[Outcome]:
@@ -187,7 +187,7 @@ def test_of_eight_parallel_decisions_one_is_taken_and_none_is_overwritten() -> N
     assert_nothing_lost(begun, outcomes)
 
 
-# ---- counting conflicts --------------------------------------------------------------------------------------
+# ---- counting conflicts ----------------------------------------------------------------------------------
 
 
 def stale(who: Principal, id: str) -> Outcome:

@@ -61,7 +61,7 @@ def nothing_recorded(id: str = "c-1") -> bool:
     return not Command.objects.filter(command_id=id).exists() and len(entries()) == 1 and not Conflict.objects.exists()
 
 
-# ---- what becomes of a command; repeats are in `test_outcomes.py` -----------------------------------------------
+# ---- what becomes of a command; repeats are in `test_outcomes.py` ----------------------------------------
 
 
 def test_a_fresh_command_is_committed_one_version_further_with_its_entry(bot: Principal) -> None:
@@ -344,7 +344,7 @@ def test_the_fields_of_a_run_hold_256_kib_and_not_more(bot: Principal) -> None:
     assert not Command.objects.filter(command_id="c-last").exists()
 
 
-# ---- steps of their own ------------------------------------------------------------------------------------
+# ---- steps of their own ----------------------------------------------------------------------------------
 
 
 def second_revision(more: str = "") -> None:
@@ -411,7 +411,7 @@ def test_a_material_change_moves_the_input_version_and_no_other_does(bot: Princi
     assert (run.version, run.input_version) == (4, 3)
 
 
-# ---- creating runs -----------------------------------------------------------------------------------------
+# ---- creating runs ---------------------------------------------------------------------------------------
 
 
 def create(who: Principal, key: str = "R-1", id: str = "new", **fields: JSON) -> actions.Created:

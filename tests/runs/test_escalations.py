@@ -83,7 +83,7 @@ def record() -> dict[str, JSON]:
     return cases.get_command(cast.reading(KEY).id, "agent:pricing", "c-stale").as_json()
 
 
-# ---- the four verbs ------------------------------------------------------------------------------------------
+# ---- the four verbs --------------------------------------------------------------------------------------
 
 
 def test_applying_commits_the_proposal_on_the_current_record_by_the_operator(bot: Principal) -> None:
@@ -212,7 +212,7 @@ def test_the_whole_story_is_in_the_ledger_in_its_order(bot: Principal) -> None:
     ]
 
 
-# ---- the proposal afterwards ---------------------------------------------------------------------------------
+# ---- the proposal afterwards -----------------------------------------------------------------------------
 
 
 def again(who: Principal, on: int) -> Any:
@@ -263,7 +263,7 @@ def test_after_any_other_verb_the_id_stands_for_what_became_of_it(bot: Principal
     assert cast.reading(KEY).version == version
 
 
-# ---- repeats of a resolution -----------------------------------------------------------------------------------
+# ---- repeats of a resolution -----------------------------------------------------------------------------
 
 
 def test_a_resolution_sent_again_answers_as_before(bot: Principal) -> None:
@@ -289,7 +289,7 @@ def test_the_id_of_a_command_is_refused_for_a_resolution(bot: Principal) -> None
         settle(Verb.KEEP)
 
 
-# ---- what moved since the operator looked ------------------------------------------------------------------------
+# ---- what moved since the operator looked ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verb", Verb)
@@ -386,7 +386,7 @@ def test_a_newer_proposal_of_the_case_has_to_be_seen(bot: Principal) -> None:
     assert settle(Verb.APPLY).run.state.fields["refund_amount"] == "60.00"
 
 
-# ---- who may not, and what is not possible ----------------------------------------------------------------------
+# ---- who may not, and what is not possible ---------------------------------------------------------------
 
 
 def test_two_operators_cannot_both_settle_a_case(bot: Principal) -> None:

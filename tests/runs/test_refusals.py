@@ -150,7 +150,7 @@ def test_every_further_conflict_asks_to_wait_longer(bot: Principal) -> None:
     assert 2 * RETRY_JITTER_MS[0] <= waits <= 2 * RETRY_JITTER_MS[1]
 
 
-# ---- versions that cannot be compared ------------------------------------------------------------------------
+# ---- versions that cannot be compared --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("expected", [3, 1000])
@@ -303,7 +303,7 @@ def test_only_agents_have_a_budget(bot: Principal) -> None:
     assert {told(outcome) for outcome in outcomes} == {("retry", "default", 0, 3)}
 
 
-# ---- repeats of a refusal ----------------------------------------------------------------------------------
+# ---- repeats of a refusal --------------------------------------------------------------------------------
 
 
 def test_a_repeat_on_the_same_version_is_the_same_refusal_and_is_not_counted(bot: Principal) -> None:

@@ -48,7 +48,7 @@ def command(name: str, workflow: Workflow = REFUND) -> Command:
     return found
 
 
-# ---- where each command is legal -----------------------------------------------------------------------------
+# ---- where each command is legal -------------------------------------------------------------------------
 
 #: An open case. A column for each status, in its order: received, working, ready_for_review, approved,
 #: dispatching, sent, failed, needs_reconciliation, revoked, cancelled, expired.
@@ -161,7 +161,7 @@ def test_what_is_illegal_is_told_in_a_sentence(name: str, state: RunState, sente
     assert legality(REFUND, state, command(name)) == sentence
 
 
-# ---- what each command does ------------------------------------------------------------------------------------
+# ---- what each command does ------------------------------------------------------------------------------
 
 APPLIED: list[tuple[Workflow, str, dict[str, JSON], dict[str, JSON]]] = [
     (REFUND, "add-message", {"message": message("m2")}, {"messages": {"appended": [message("m2")]}}),
@@ -250,7 +250,7 @@ def test_parameters_are_held_to_the_schema_and_each_fault_is_placed() -> None:
     assert {fault.pointer for fault in refusal.value.errors} == {"/params/amount", "/params/currency"}
 
 
-# ---- size ----------------------------------------------------------------------------------------------------
+# ---- size ------------------------------------------------------------------------------------------------
 
 
 def test_all_fields_together_hold_256_kib_and_not_a_byte_more() -> None:
@@ -268,7 +268,7 @@ def _size(state: RunState) -> int:
     return len(canonical(dict(state.fields)))
 
 
-# ---- revisions -------------------------------------------------------------------------------------------------
+# ---- revisions -------------------------------------------------------------------------------------------
 
 PHOTO = '[fields.photo]\nkind = "exclusive"\ninitial = "none"\nschema = { type = "string" }'
 
@@ -307,7 +307,7 @@ def test_moving_to_the_same_revision_is_no_step() -> None:
     assert (step.is_empty, step.state) == (True, refund())
 
 
-# ---- statuses --------------------------------------------------------------------------------------------------
+# ---- statuses --------------------------------------------------------------------------------------------
 
 
 def test_every_status_but_the_ends_has_an_exit_with_an_owner() -> None:
@@ -323,7 +323,7 @@ def test_a_step_is_legal_when_it_is_listed_and_staying_always_is(start: RunStatu
     assert is_legal_step(start, to) == (start is to or (start, to) in LEGAL_STEPS)
 
 
-# ---- consent -----------------------------------------------------------------------------------------------------
+# ---- consent ---------------------------------------------------------------------------------------------
 
 SNAPSHOT = "R-42:review:v7:c1"
 FACTS = frozenset({"refund_amount", "currency", "recipient", "case_state"})

@@ -90,7 +90,7 @@ def rewritten(**members: JSON) -> None:
 
 ALL = {"apply", "amend", "keep", "send-back"}
 
-# ---- finding a case ----------------------------------------------------------------------------------------
+# ---- finding a case --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ref", ["es-", "es-1", "cf-" + "0" * 32, "es-" + "0" * 31 + "G", "es-{" + "0" * 32 + "}"])
@@ -113,7 +113,7 @@ def test_agents_of_the_workflow_see_a_case(bot: Principal) -> None:
     assert case(bot).proposal.params == {"amount": "45.00", "currency": "EUR"}
 
 
-# ---- who may settle ------------------------------------------------------------------------------------------
+# ---- who may settle --------------------------------------------------------------------------------------
 
 
 def test_an_operator_who_wrote_neither_side_may_use_every_verb(bot: Principal) -> None:
@@ -173,7 +173,7 @@ def test_whoever_handed_a_form_over_may_only_take_it_back() -> None:
     assert legal(cast.ada()) == ALL
 
 
-# ---- while it can be settled ---------------------------------------------------------------------------------
+# ---- while it can be settled -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verb", Verb)
@@ -229,7 +229,7 @@ def test_a_suspended_workflow_stops_what_leads_to_an_effect_and_nothing_else(bot
             check_verb(case(), verb)
 
 
-# ---- the authority of whoever proposed -------------------------------------------------------------------------
+# ---- the authority of whoever proposed -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_an_amount_above_a_lowered_limit_is_amended_by_a_person_and_not_applied(
     assert legal() == {"amend", "keep", "send-back"}
 
 
-# ---- legality ------------------------------------------------------------------------------------------------
+# ---- legality --------------------------------------------------------------------------------------------
 
 
 def test_what_the_record_no_longer_allows_is_neither_applied_nor_amended(bot: Principal) -> None:
@@ -337,7 +337,7 @@ def test_a_case_whose_command_is_gone_with_a_new_revision_can_still_be_ended(bot
             check_verb(case(), verb)
 
 
-# ---- what each verb would do ---------------------------------------------------------------------------------
+# ---- what each verb would do -----------------------------------------------------------------------------
 
 
 def previewed(verb: Verb) -> dict[str, JSON]:

@@ -189,7 +189,7 @@ def _expire(version: int, id: str) -> Outcome:
     return actions.apply_command(CLOCK, KEY, version, CommandRequest(id, "expire", {}, "Its time is over."))
 
 
-# ---- answers as cells ------------------------------------------------------------------------------------------
+# ---- answers as cells ------------------------------------------------------------------------------------
 
 WORDS = {"already-so": "so", "not-legal": "illegal", "unsafe-merge": "unsafe"}
 
@@ -221,7 +221,7 @@ def _cell_of(problem: Mapping[str, JSON]) -> str:
     return WORDS.get(rule, disposition)
 
 
-# ---- the tables ------------------------------------------------------------------------------------------------
+# ---- the tables ------------------------------------------------------------------------------------------
 
 
 @contextmanager
