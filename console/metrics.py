@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from hmac import compare_digest
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from console.metrics_folder import VARIABLE
 from runs.errors import ClearanceError, InvalidTransition, NotFound, RateLimited, Unavailable
-from runs.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from runs.outcomes import Outcome
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
@@ -56,7 +59,7 @@ def count_error(error: ClearanceError) -> None:
         counter.inc()
 
 
-def count_outcome(command: str, outcome: Outcome) -> None:
+def count_outcome(command: str, outcome: "Outcome") -> None:
     """Count what the rules made of a stale command. A replayed outcome was counted when it was given first."""
     if outcome.is_replay or outcome.workflow is None or not (outcome.is_refusal or outcome.state == "merged"):
         return

@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 import approvals.errors  # noqa: F401 - imported for `error_classes` to find
 import console.errors  # noqa: F401 - the same
 import outbox.errors  # noqa: F401 - the same
+from console import metrics
 from console.answers import to_json
 from console.correlation import correlation_id
 from runs.errors import ClearanceError, InputError
@@ -146,6 +147,7 @@ def retry_after(error: ClearanceError) -> int | None:
 
 def problem_response(error: ClearanceError, request: HttpRequest) -> HttpResponse:
     """The answer of the API to a refusal: RFC 9457, the facts that differ as members, and each fault by pointer."""
+    metrics.count_error(error)
     row = problem_of(error)
     facts = {name: value for name, value in error.members.items() if name != "retry_after"}
     body: dict[str, Any] = {

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 
 from runs.chain import entry_hash
 from runs.digest import canonical, tagged
@@ -61,7 +62,7 @@ def test_a_summary_says_what_the_representation_says_but_the_fields() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 20])
-def test_listing_takes_one_query_however_many_there_are(count: int, django_assert_num_queries: Any) -> None:
+def test_listing_takes_one_query_however_many_there_are(count: int, django_assert_num_queries: Queries) -> None:
     for number in range(count):
         cast.run_received(f"R-{number}")
     cast.definition()

@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 from structlog.testing import capture_logs
 
 from runs.administration import set_agent_active, set_halt, set_workflow_suspended
@@ -563,7 +564,9 @@ def test_fields_beyond_what_a_run_holds_are_refused(bot: Caller) -> None:
 # ---- what it costs and what it leaves in the log ---------------------------------------------------------
 
 
-def test_sending_asks_the_database_for_nothing_beyond_the_action(bot: Caller, django_assert_num_queries: Any) -> None:
+def test_sending_asks_the_database_for_nothing_beyond_the_action(
+    bot: Caller, django_assert_num_queries: Queries
+) -> None:
     send(bot)
 
     # The action's own statements bypass Django's cursor; what is counted here is the savepoint of its transaction.

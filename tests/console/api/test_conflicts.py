@@ -1,8 +1,7 @@
 """`/conflicts/`: what was judged, listed and one by one."""
 
-from typing import Any
-
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 
 from tests import cast
 from tests.console.api.caller import Caller, as_agent, as_nobody, as_person, problem, told
@@ -77,7 +76,7 @@ def test_a_list_is_asked_only_what_it_knows(ada: Caller, query: dict[str, str]) 
 
 
 @pytest.mark.parametrize("count", [2, 20])
-def test_a_page_takes_as_many_queries_whatever_it_holds(count: int, django_assert_num_queries: Any) -> None:
+def test_a_page_takes_as_many_queries_whatever_it_holds(count: int, django_assert_num_queries: Queries) -> None:
     bot = cast.agent()
     for number in range(count):
         cast.run_with_open_case(f"R-{number}", bot.principal)

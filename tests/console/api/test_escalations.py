@@ -1,8 +1,7 @@
 """`/escalations/`, reading: the queue, one case from both sides, and who may see which."""
 
-from typing import Any
-
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 
 from runs import claims
 from runs.escalations import ResolutionRequest, resolve
@@ -95,7 +94,9 @@ def test_a_cursor_of_the_queue_is_none_of_the_other_list(mara: Caller) -> None:
 
 @pytest.mark.parametrize("state", ["", "open"])
 @pytest.mark.parametrize("count", [2, 20])
-def test_a_page_takes_as_many_queries_whatever_it_holds(state: str, count: int, django_assert_num_queries: Any) -> None:
+def test_a_page_takes_as_many_queries_whatever_it_holds(
+    state: str, count: int, django_assert_num_queries: Queries
+) -> None:
     bot = cast.agent()
     for number in range(count):
         cast.run_with_open_case(f"R-{number}", bot.principal)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 
 from runs.models import Installation
 from tests import cast
@@ -74,7 +75,7 @@ def test_a_forged_cursor_and_an_unknown_parameter_are_refused(bot: Caller, query
 
 
 @pytest.mark.parametrize("count", [2, 20])
-def test_a_stretch_takes_as_many_queries_whatever_it_holds(count: int, django_assert_num_queries: Any) -> None:
+def test_a_stretch_takes_as_many_queries_whatever_it_holds(count: int, django_assert_num_queries: Queries) -> None:
     cast.run_received()
     for number in range(count - 1):
         cast.command(cast.ada(), "R-42", "add-tag", tag=f"t{number}")

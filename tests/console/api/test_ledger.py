@@ -1,8 +1,7 @@
 """`/runs/{key}/ledger/`: in order, page by page, and enough to check the chain with."""
 
-from typing import Any
-
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 
 from runs.chain import ORIGIN, entry_hash
 from runs.digest import canonical, tagged
@@ -87,7 +86,7 @@ def test_the_ledger_is_seen_by_those_who_see_the_run(ada: Caller) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 20])
-def test_a_page_takes_as_many_queries_whatever_it_holds(count: int, django_assert_num_queries: Any) -> None:
+def test_a_page_takes_as_many_queries_whatever_it_holds(count: int, django_assert_num_queries: Queries) -> None:
     cast.run_received()
     for number in range(count - 1):
         cast.command(cast.ada(), "R-42", "add-tag", tag=f"t{number}")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries as Queries
 
 from runs.administration import set_halt
 from runs.models import LedgerEntry, Run
@@ -301,7 +302,7 @@ def test_a_list_is_asked_only_what_it_knows(clerk: Caller, query: dict[str, str]
 
 @pytest.mark.parametrize("count", [2, 20])
 def test_a_page_takes_as_many_queries_whatever_it_holds(
-    clerk: Caller, count: int, django_assert_num_queries: Any
+    clerk: Caller, count: int, django_assert_num_queries: Queries
 ) -> None:
     for number in range(count):
         cast.run_received(f"R-{number}")
