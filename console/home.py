@@ -9,6 +9,7 @@ import os
 import secrets
 import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -72,6 +73,12 @@ class Home:
         mark = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
         runtime = os.environ.get("XDG_RUNTIME_DIR") if self.account is None else None
         return Path(runtime or tempfile.gettempdir()) / f"clearance-{mark}"
+
+    def leave(self) -> None:
+        """Remove what a stopped installation needs no more: a socket folder outside the home, if it is empty."""
+        if self.sockets.parent != self.root:
+            with suppress(OSError):
+                self.sockets.rmdir()
 
     def database_url(self, role: str, database: str = DATABASE) -> str:
         """The address of a database for one of our roles."""

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from django.http import HttpRequest
 from django_structlog.middlewares import RequestMiddleware
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
 SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -65,7 +65,20 @@ def configure(settings: dict[str, Any]) -> None:
     )
 
 
+def first_line_of_exceptions(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Cut what a database adds to its message: it quotes the row."""
+    for exception in event.get("exception") or ():
+        exception["exc_value"] = exception["exc_value"].partition("\n")[0]
+    return event
+
+
 def _renderers(json: bool) -> list[Processor]:
     if json:
-        return [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        # Without the values of local variables, which are what people and agents sent.
+        tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        return [
+            structlog.processors.ExceptionRenderer(tracebacks),
+            first_line_of_exceptions,
+            structlog.processors.JSONRenderer(),
+        ]
     return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]

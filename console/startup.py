@@ -60,15 +60,23 @@ class Startup:
             self._settle_settings(home)
             # The services of another `up` on this home serve this one as well.
             starts_services = locks.try_to_take("services")
-            with Supervisor(None if settings.PRODUCTION else home.logs, self._say, keep=locks.inherited) as supervisor:
+            try:
+                self._supervise(home, locks.inherited, starts_services=starts_services)
+            finally:
                 if starts_services:
-                    embedded.discard_stale_lock(home)
-                    supervisor.start(*parts.services(home, postgres=_runs_postgres(home), valkey=_runs_valkey(home)))
-                self._bring_schema(home)
-                supervisor.start(*parts.application(self._names, home.root))
-                supervisor.start(*(parts.demo(home.root) if self._demo else []))
-                self._announce(home)
-                supervisor.watch()
+                    home.leave()
+
+    def _supervise(self, home: Home, inherited: Sequence[int], *, starts_services: bool) -> None:
+        logs = None if settings.PRODUCTION else home.logs
+        with Supervisor(logs, self._say, keep=inherited) as supervisor:
+            if starts_services:
+                embedded.discard_stale_lock(home)
+                supervisor.start(*parts.services(home, postgres=_runs_postgres(home), valkey=_runs_valkey(home)))
+            self._bring_schema(home)
+            supervisor.start(*parts.application(self._names, home.root))
+            supervisor.start(*(parts.demo(home.root) if self._demo else []))
+            self._announce(home)
+            supervisor.watch()
 
     # ---- before anything is started ------------------------------------------------------------------------------
 

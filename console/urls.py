@@ -1,9 +1,9 @@
 """Every URL of the console; each screen and each resource brings its own list."""
 
-from django.contrib import admin
 from django.urls import include, path
 
 from console import health, metrics
+from console.admin import records
 from console.api.schema import docs
 
 handler400 = handler403 = handler404 = "console.refusals.not_accepted"
@@ -17,6 +17,6 @@ urlpatterns = [
     path("api/docs/", docs),
     path("problems/", include("console.web.problems")),
     path("accounts/", include("allauth.urls")),
-    path("admin/", admin.site.urls),
+    path("admin/", records.urls),
     path("", include("console.web.urls")),
 ]

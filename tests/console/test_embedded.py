@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,20 +49,28 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a path short enough for sockets, and closed to other accounts."""
+    with tempfile.TemporaryDirectory(prefix="clearance-") as made:
+        yield Path(made)
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Home:
+def cluster() -> Iterator[Home]:
     """A home whose cluster is made and stopped."""
-    home = open_home(tmp_path_factory.mktemp("cluster") / "home", throwaway=False)
-    with running(home, postgres(home)):
-        embedded.ensure_roles(home)
-    return home
+    with tempfile.TemporaryDirectory(prefix="clearance-") as made:
+        home = open_home(Path(made) / "home", throwaway=False)
+        with running(home, postgres(home)):
+            embedded.ensure_roles(home)
+        yield home
 
 
 # ---- the home ------------------------------------------------------------------------------------------------
 
 
-def test_data_and_secrets_are_private_and_the_folder_above_keeps_its_mode(tmp_path: Path) -> None:
-    above = tmp_path / "above"
+def test_data_and_secrets_are_private_and_the_folder_above_keeps_its_mode(folder: Path) -> None:
+    above = folder / "above"
     above.mkdir(mode=0o700)
 
     home = open_home(above / "home")
@@ -72,27 +81,30 @@ def test_data_and_secrets_are_private_and_the_folder_above_keeps_its_mode(tmp_pa
     assert mode(home.root / "secrets.json") == 0o600
 
 
-def test_secrets_are_made_once_and_differ_between_homes(tmp_path: Path) -> None:
-    first = open_home(tmp_path / "first")
+def test_secrets_are_made_once_and_differ_between_homes(folder: Path) -> None:
+    first = open_home(folder / "first")
 
-    assert open_home(tmp_path / "first").secrets == first.secrets
-    assert not set(open_home(tmp_path / "second").secrets.values()) & set(first.secrets.values())
+    assert open_home(folder / "first").secrets == first.secrets
+    assert not set(open_home(folder / "second").secrets.values()) & set(first.secrets.values())
 
 
-def test_a_home_that_is_a_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "home").touch()
+def test_a_home_that_is_a_file_is_refused_with_what_to_do(folder: Path) -> None:
+    (folder / "home").touch()
 
     with pytest.raises(HomeUnusable, match="Choose another --home"):
-        open_home(tmp_path / "home")
+        open_home(folder / "home")
 
 
-def test_a_deep_home_keeps_its_sockets_in_a_short_folder(tmp_path: Path) -> None:
-    home = open_home(tmp_path / ("deep" * 25))
+def test_a_deep_home_keeps_its_sockets_in_a_short_folder(folder: Path) -> None:
+    home = open_home(folder / ("deep" * 25))
 
     with running(home, valkey(home)):
         assert len(os.fsencode(home.sockets)) < 80
         assert mode(home.sockets) == 0o700
-    home.sockets.rmdir()
+
+    home.leave()
+
+    assert not home.sockets.exists()
 
 
 # ---- PostgreSQL ----------------------------------------------------------------------------------------------
@@ -148,8 +160,8 @@ def test_a_lock_file_that_names_another_living_program_is_no_obstacle(cluster: H
         assert embedded.postgres_is_ready(cluster)
 
 
-def test_an_interrupted_first_start_leaves_nothing_in_the_way(tmp_path: Path) -> None:
-    home = open_home(tmp_path / "home")
+def test_an_interrupted_first_start_leaves_nothing_in_the_way(folder: Path) -> None:
+    home = open_home(folder / "home")
     half_made = home.root / "postgresql.draft"
     (half_made / "base").mkdir(parents=True)
 
@@ -175,8 +187,8 @@ def test_data_of_another_version_is_refused_with_what_to_do(cluster: Home) -> No
 # ---- Valkey --------------------------------------------------------------------------------------------------
 
 
-def test_messages_survive_a_killed_broker(tmp_path: Path) -> None:
-    home = open_home(tmp_path / "home", throwaway=False)
+def test_messages_survive_a_killed_broker(folder: Path) -> None:
+    home = open_home(folder / "home", throwaway=False)
     with running(home, valkey(home)) as pid:
         client = redis.Redis.from_url(home.redis_url())
         client.incr("counter")
@@ -190,8 +202,8 @@ def test_messages_survive_a_killed_broker(tmp_path: Path) -> None:
         client.close()
 
 
-def test_the_broker_asks_for_a_password_and_drops_nothing(tmp_path: Path) -> None:
-    home = open_home(tmp_path / "home")
+def test_the_broker_asks_for_a_password_and_drops_nothing(folder: Path) -> None:
+    home = open_home(folder / "home")
 
     with running(home, valkey(home)):
         known = redis.Redis.from_url(home.redis_url())
@@ -204,8 +216,8 @@ def test_the_broker_asks_for_a_password_and_drops_nothing(tmp_path: Path) -> Non
         stranger.close()
 
 
-def test_no_password_is_on_a_command_line(tmp_path: Path) -> None:
-    home = open_home(tmp_path / "home")
+def test_no_password_is_on_a_command_line(folder: Path) -> None:
+    home = open_home(folder / "home")
 
     arguments = " ".join(valkey(home).command)
 
@@ -215,8 +227,8 @@ def test_no_password_is_on_a_command_line(tmp_path: Path) -> None:
 # ---- programs ------------------------------------------------------------------------------------------------
 
 
-def test_a_named_folder_without_programs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PG_BIN", str(tmp_path))
+def test_a_named_folder_without_programs_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PG_BIN", str(folder))
 
     with pytest.raises(binaries.ProgramsMissing, match="no program postgres in it"):
         binaries.postgres_programs()

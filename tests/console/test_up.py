@@ -1,5 +1,6 @@
 """`manage.py up`, whole: real processes on folders and ports of their own."""
 
+import hashlib
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -193,6 +195,7 @@ def test_a_killed_up_leaves_nothing_and_the_next_one_has_the_data(tmp_path: Path
     stopped = [line.split(":")[0] for line in second.output.splitlines() if "stopped" in line]
     assert (code, stopped) == (0, ["beat", "postgresql", "valkey"])
     assert not processes_of(home)
+    assert not list(Path(tempfile.gettempdir()).glob(f"clearance-{hashlib.sha256(bytes(home)).hexdigest()[:12]}"))
 
 
 def test_given_services_are_used_and_none_are_started(tmp_path: Path, process_environment: dict[str, str]) -> None:
