@@ -10,19 +10,19 @@ run: ## Start everything with the demo on http://127.0.0.1:8000; Ctrl-C stops it
 test: ## Run lint, types, import contracts and the whole suite
 	@requirements/install dev
 	@.ci/browser
-	@.ci/run
+	@.ci/checks
 
 lint: ## Check style, formatting, imports and templates
 	@requirements/install dev
-	@.ci/run lint imports templates
+	@.ci/checks lint imports templates
 
 types: ## Check types
 	@requirements/install dev
-	@.ci/run types
+	@.ci/checks types
 
 races: ## Run the race tests three times, in three orders
 	@requirements/install dev
-	@.ci/run races
+	@.ci/checks races
 
 drill: ## Run the recovery drills with real processes on throwaway services
 	@requirements/install embedded
