@@ -55,9 +55,9 @@ def access_workflow(principal: Principal, slug: str) -> tuple[Workflow, Policy]:
     return catalog.latest(slug), policy
 
 
-def visible_workflows(principal: Principal) -> tuple[str, ...]:
-    """The slugs of the workflows whose runs the principal sees, in order."""
-    epoch = authority.current_epoch()
+def visible_workflows(principal: Principal, epoch: int | None = None) -> tuple[str, ...]:
+    """The slugs of the workflows whose runs the principal sees, in order; as of `epoch` (by default: as of now)."""
+    epoch = authority.current_epoch() if epoch is None else epoch
     return authority.cached(epoch, ("visible", principal.actor), lambda: _visible(principal, epoch))
 
 

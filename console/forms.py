@@ -15,7 +15,8 @@ from uuid6 import uuid7
 from console import rules
 from console.inputs import parse_if_match
 from console.param_fields import Lines, Text, param_fields
-from console.shapes import LONGEST_REASON
+from console.rules import Rule
+from console.shapes import LONGEST_REASON, LONGEST_REFERENCE, MOST_REFERENCES
 from runs.definitions import Command
 from runs.digest import parse_json, pointer
 from runs.errors import Fault, InputError
@@ -32,6 +33,14 @@ def new_id() -> str:
     return str(uuid7())
 
 
+def _by_the_rule(rule: Rule, value: JSON) -> None:
+    """Raise what the API would say of this value, as the form's own error."""
+    try:
+        rule.read(value, "")
+    except InputError as refusal:
+        raise forms.ValidationError(refusal.errors[0].detail) from None
+
+
 class Reason(Text):
     """Why, by the same rule as in the API: shown to those concerned and kept in the ledger."""
 
@@ -41,10 +50,19 @@ class Reason(Text):
 
     def validate(self, value: str) -> None:
         super().validate(value)
-        try:
-            rules.Text(LONGEST_REASON).read(value, "/reason")
-        except InputError as refusal:
-            raise forms.ValidationError(refusal.errors[0].detail) from None
+        _by_the_rule(rules.Text(LONGEST_REASON), value)
+
+
+class Evidence(Lines):
+    """References to what a command rests on, by the same rule as in the API."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, widget=forms.Textarea(attrs={"rows": 1}), **options)
+
+    def clean(self, value: Any) -> list[str]:
+        references = super().clean(value)
+        _by_the_rule(rules.Items(rules.Text(LONGEST_REFERENCE), MOST_REFERENCES), references)
+        return references
 
 
 class RequestId(forms.RegexField):
@@ -147,12 +165,7 @@ class CommandForm(ParamsForm):
 
     id = RequestId()
     seen = SeenVersion()
-    evidence = Lines(
-        required=False,
-        label="References",
-        help_text="What this rests on, such as message:m4; one on each line.",
-        widget=forms.Textarea(attrs={"rows": 1}),
-    )
+    evidence = Evidence(label="References", help_text="What this rests on, such as message:m4; one on each line.")
     reason = Reason(help_text="Kept in the ledger with your name.")
 
     def __init__(self, command: Command, values: Mapping[str, JSON], *args: Any, **options: Any) -> None:

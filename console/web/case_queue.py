@@ -4,15 +4,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from console.access import visible_workflows
 from console.cursors import CursorType
 from console.web.case_line import CaseLine, case_lines
+from console.web.gate import Viewer
 from console.web.queues import Item
-from runs import authority, backlog, cases
+from runs import backlog, cases
 from runs.cases import QueuePlace
 from runs.models import Escalation
-from runs.permissions import is_admin, is_auditor, is_operator
-from runs.values import Principal
 
 CURSORS: CursorType[bool, datetime, str] = CursorType("inbox-escalations", bool, datetime, str)
 
@@ -23,29 +21,22 @@ class CaseQueue:
     key = "escalations"
     label = "Escalations"
 
-    def is_for(self, principal: Principal) -> bool:
-        return bool(_shown(principal))
+    def is_for(self, viewer: Viewer) -> bool:
+        return bool(_shown(viewer))
 
-    def count(self, principal: Principal) -> int:
-        return backlog.count_open_cases(_settled(principal))
+    def count(self, viewer: Viewer) -> int:
+        return backlog.count_open_cases(viewer.settles)
 
-    def items(self, principal: Principal, limit: int, after: str | None) -> Sequence[Item]:
-        rows = cases.list_open_cases(_shown(principal), limit, after=_place(after))
-        (_, now), mine = authority.epoch_and_now(), _settled(principal)
-        lines = case_lines(rows, now)
+    def items(self, viewer: Viewer, limit: int, after: str | None) -> Sequence[Item]:
+        rows = cases.list_open_cases(_shown(viewer), limit, after=_place(after))
+        lines = case_lines(rows, viewer.now)
+        mine = viewer.settles
         return [_item(row, line, is_mine=row.workflow in mine) for row, line in zip(rows, lines, strict=True)]
 
 
-def _shown(principal: Principal) -> Collection[str]:
+def _shown(viewer: Viewer) -> Collection[str]:
     """The workflows whose cases this person sees here."""
-    overseer = is_admin(principal) or is_auditor(principal)
-    return visible_workflows(principal) if overseer else _settled(principal)
-
-
-def _settled(principal: Principal) -> Collection[str]:
-    """The workflows whose cases this person may settle."""
-    epoch = authority.current_epoch()
-    return [slug for slug in visible_workflows(principal) if is_operator(principal, authority.policy_of(slug, epoch))]
+    return viewer.sees if viewer.is_overseer else viewer.settles
 
 
 def _place(after: str | None) -> QueuePlace | None:

@@ -12,11 +12,10 @@ from django.views.decorators.http import require_GET
 from console.context import COUNT_PROVIDERS
 from console.rendering import render_screen, unchanged, wants_fragment
 from console.web.case_queue import CaseQueue
-from console.web.gate import signed_in
+from console.web.gate import signed_in, viewer_of
 from console.web.paging import Page
 from console.web.queues import COUNTED_AT_MOST, QUEUES, Queue, Stretch, queues_of, read_stretch
 from runs import backlog
-from runs.authority import principal_for_person
 from runs.errors import NotFound
 from runs.values import Principal
 
@@ -38,11 +37,12 @@ class Tab:
 @require_GET
 @signed_in
 def show(request: HttpRequest, principal: Principal) -> HttpResponse:
-    queues = queues_of(principal)
+    viewer = viewer_of(request)
+    queues = queues_of(viewer)
     chosen = _chosen(queues, request.GET.get("queue", ""))
     after = {queue.key: place for queue in chosen if (place := request.GET.get(f"after-{queue.key}"))}
-    stretch = read_stretch(principal, chosen, after, PAGE_SIZE)
-    counts = {queue.key: queue.count(principal) for queue in queues}
+    stretch = read_stretch(viewer, chosen, after, PAGE_SIZE)
+    counts = {queue.key: queue.count(viewer) for queue in queues}
     tag = _tag(stretch, counts)
     if answer := unchanged(request, tag):
         return answer
@@ -99,8 +99,8 @@ def _page(request: HttpRequest, stretch: Stretch, after: Mapping[str, str]) -> P
 
 def count_waiting(request: HttpRequest) -> dict[str, int]:
     """The number beside the link to the inbox."""
-    principal = principal_for_person(request.user.pk or 0)
-    waiting = sum(queue.count(principal) for queue in queues_of(principal))
+    viewer = viewer_of(request)
+    waiting = sum(queue.count(viewer) for queue in queues_of(viewer))
     return {"inbox": min(waiting, COUNTED_AT_MOST)} if waiting else {}
 
 

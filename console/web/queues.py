@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from runs.values import Principal
+from console.web.gate import Viewer
 
 #: Counts stop here: beyond it a number says no more, and counting costs.
 COUNTED_AT_MOST = 100
@@ -33,22 +33,22 @@ class Queue(Protocol):
     key: str
     label: str
 
-    def is_for(self, principal: Principal) -> bool:
+    def is_for(self, viewer: Viewer) -> bool:
         """Whether this person sees the queue at all."""
 
-    def count(self, principal: Principal) -> int:
+    def count(self, viewer: Viewer) -> int:
         """How much waits for this person to act on; `COUNTED_AT_MOST` stands for as much or more."""
 
-    def items(self, principal: Principal, limit: int, after: str | None) -> Sequence[Item]:
+    def items(self, viewer: Viewer, limit: int, after: str | None) -> Sequence[Item]:
         """What waits, by rank and age, after a place that an item of this queue had."""
 
 
 QUEUES: list[Queue] = []
 
 
-def queues_of(principal: Principal) -> list[Queue]:
+def queues_of(viewer: Viewer) -> list[Queue]:
     """The queues that this person sees."""
-    return [queue for queue in QUEUES if queue.is_for(principal)]
+    return [queue for queue in QUEUES if queue.is_for(viewer)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Stretch:
     next: Mapping[str, str] | None  # None: nothing follows
 
 
-def read_stretch(principal: Principal, queues: Sequence[Queue], after: Mapping[str, str], limit: int) -> Stretch:
+def read_stretch(viewer: Viewer, queues: Sequence[Queue], after: Mapping[str, str], limit: int) -> Stretch:
     """The next items of these queues together, by rank and then by age."""
-    found = [(queue.key, item) for queue in queues for item in queue.items(principal, limit + 1, after.get(queue.key))]
+    found = [(queue.key, item) for queue in queues for item in queue.items(viewer, limit + 1, after.get(queue.key))]
     found.sort(key=lambda pair: (-pair[1].rank, pair[1].since))
     taken = found[:limit]
     if len(found) == len(taken):

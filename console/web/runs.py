@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from console.access import access_conflict, visible_workflows
+from console.access import access_conflict
 from console.forms import CommandForm, expected_version
 from console.rendering import render_screen, unchanged, wants_fragment
 from console.web import command_card, run_page
 from console.web.command_card import CommandCard
-from console.web.gate import signed_in
+from console.web.gate import Viewer, signed_in, viewer_of
 from console.web.paging import Page, page_number, see_other
 from console.web.run_filters import RunFilters
 from console.web.run_page import Met, meet
@@ -52,7 +52,7 @@ class RunLine:
 @require_GET
 @signed_in
 def list_runs(request: HttpRequest, principal: Principal) -> HttpResponse:
-    filters = RunFilters(_workflows(principal), request.GET)
+    filters = RunFilters(_workflows(viewer_of(request)), request.GET)
     found = queries.list_runs(filters.workflows, PAGE_SIZE + 1, **filters.criteria) if filters.is_valid() else []
     rows = found[:PAGE_SIZE]
     waiting = backlog.open_cases_by_run([row.id for row in rows])
@@ -65,10 +65,9 @@ def list_runs(request: HttpRequest, principal: Principal) -> HttpResponse:
     return render_screen(request, "runs/list.html", context)
 
 
-def _workflows(principal: Principal) -> dict[str, str]:
+def _workflows(viewer: Viewer) -> dict[str, str]:
     """The titles of the workflows whose runs the person sees, by slug."""
-    visible = visible_workflows(principal)
-    return {workflow.slug: workflow.title for workflow in catalog.list_workflows() if workflow.slug in visible}
+    return {workflow.slug: workflow.title for workflow in catalog.list_workflows() if workflow.slug in viewer.sees}
 
 
 def _line(run: RunSummary, open_cases: int) -> RunLine:
