@@ -141,9 +141,9 @@ class Stage:
         move = self.base.proposals[row]
         before = cast.reading(KEY)
         if move.name == "expire":
-            cell = _cell_of_outcome(_expire(int(tag.strip('"')[2:]), "proposal"))
+            cell = _cell_of(_expire(int(tag.strip('"')[2:]), "proposal").answer)
         elif move.name.startswith("freeze:"):
-            cell = _cell_of_outcome(self._freeze_as_proposer(move.name.removeprefix("freeze:"), tag))
+            cell = _cell(self._freeze_as_proposer(move.name.removeprefix("freeze:"), tag))
         else:
             cell = _cell(_send(self._proposer_of(move.name), move, tag, "c-9"))
         after = cast.reading(KEY)
@@ -151,16 +151,18 @@ class Stage:
         assert cell == "merge" or after.state == before.state
         return cell
 
-    def _freeze_as_proposer(self, action: str, tag: str) -> Outcome:
-        request = FreezeRequest(
-            "c-9",
-            action,
-            "It is complete.",
-            artifacts={slot: f"{KEY}:{slot}:1:a" for slot in _slots(self.base.slug)},
-            payload={} if self.base.slug == "report" else None,
-            of=cast.reading(KEY).effect if action == "recall" else None,
-        )
-        return authorization.freeze_snapshot(Principal("agent", "proposer"), KEY, int(tag.strip('"')[2:]), request)
+    def _freeze_as_proposer(self, action: str, tag: str) -> Response:
+        body = {
+            "id": "c-9",
+            "action": action,
+            "artifacts": {slot: f"{KEY}:{slot}:1:a" for slot in _slots(self.base.slug)},
+            "reason": "It is complete.",
+        }
+        if action == "recall":
+            body["of"] = cast.reading(KEY).effect or ""
+        if self.base.slug == "report":
+            body["payload"] = {}
+        return self.proposer.post(f"/runs/{KEY}/snapshots/", body, tag=tag)
 
     def _proposer_of(self, name: str) -> Caller:
         return {"reopen": self.operator, "move-to-revision": self.admin}.get(name, self.proposer)
@@ -198,7 +200,7 @@ def _cell(response: Response) -> str:
     body = response.json()
     match response.status_code:
         case 201:
-            assert body.get("outcome", "merged") == "merged"
+            assert body.get("outcome", "merged") == "merged"  # a frozen candidate says nothing of its outcome
             return "merge"
         case 200:
             return str(body["outcome"])
@@ -207,10 +209,6 @@ def _cell(response: Response) -> str:
         case status:
             assert (status, body["code"]) == (412, "version-conflict"), body
             return _cell_of(body)
-
-
-def _cell_of_outcome(outcome: Outcome) -> str:
-    return "merge" if outcome.state in ("committed", "merged") else _cell_of(outcome.answer)
 
 
 def _cell_of(problem: Mapping[str, JSON]) -> str:
