@@ -19,7 +19,7 @@ from console.rules import Rule
 from console.shapes import LONGEST_REASON, LONGEST_REFERENCE, MOST_REFERENCES
 from runs.definitions import Command
 from runs.digest import parse_json, pointer
-from runs.errors import Fault, InputError
+from runs.errors import Fault, InputError, TooLarge
 from runs.values import CommandRequest
 
 JSON = Any
@@ -133,6 +133,8 @@ class ParamsForm(forms.Form):
             parse_json(json.dumps(self.body()).encode(), max_bytes=LARGEST_BODY)
         except InputError as refusal:
             self.add_faults(refusal.errors)
+        except TooLarge as refusal:
+            self.add_error(None, refusal.detail)
         tell_hidden_faults(self)
         return self.cleaned_data
 
