@@ -6,7 +6,7 @@ needed approval may authorize in the same commit.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from runs.errors import (
     Forbidden,
     InvalidParams,
     NotFound,
+    ReauthenticationRequired,
     SeparationOfDuties,
     VersionConflict,
 )
@@ -54,6 +55,7 @@ class DecisionRequest:
     run_version: int
     authority_epoch: int
     reason: str = ""
+    authenticated_at: datetime | None = None  # when the person last proved who they are
 
     def identity(self, snapshot: str) -> dict[str, JSON]:
         return {
@@ -103,7 +105,17 @@ def _require_authority(review: Review, request: DecisionRequest) -> None:
         raise Forbidden("Only reviewers of this workflow decide on its snapshots.")
     if request.verdict is Verdict.APPROVE:
         require_going_on(review.policy, is_halted=review.found.is_halted)
+        _require_fresh_proof(review, request.authenticated_at)
     _require_same_authority(review, request.authority_epoch)
+
+
+def _require_fresh_proof(review: Review, authenticated_at: datetime | None) -> None:
+    """Where the policy asks for it, approving needs a proof of identity that is fresh by the database's clock."""
+    within = review.policy.reauthenticate_within
+    if within is None:
+        return
+    if authenticated_at is None or review.found.now - authenticated_at > timedelta(seconds=within):
+        raise ReauthenticationRequired(expected=f"within {within} s")
 
 
 def _require_same_authority(review: Review, seen_epoch: int) -> None:

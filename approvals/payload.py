@@ -76,14 +76,26 @@ def supplied(payload: Mapping[str, JSON], artifacts: Mapping[str, Mapping[str, s
     return canonical(dict(payload))
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A stretch of a sentence: words of the definition, or a value that was frozen."""
+
+    text: str
+    is_value: bool
+
+
 def sentence(template: str, run_key: str, facts: Mapping[str, JSON], payload: JSON) -> str:
     """What will happen, in one sentence, from the frozen facts and the frozen payload alone."""
+    return "".join(said.text for said in sentence_parts(template, run_key, facts, payload))
+
+
+def sentence_parts(template: str, run_key: str, facts: Mapping[str, JSON], payload: JSON) -> list[Said]:
+    """The same sentence with the values told apart from the words, so that no value can pass for our words."""
     roots = {"run": {"key": run_key}, "fields": facts, "payload": payload}
-
-    def value(match: re.Match[str]) -> str:
+    parts = [Said(text, is_value=False) for text in _PLACEHOLDER.split(template)]
+    for index in range(1, len(parts), 2):
         found: JSON = roots
-        for name in match.group(1).split("."):
+        for name in parts[index].text.split("."):
             found = found.get(name) if isinstance(found, Mapping) else None
-        return "(not set)" if found is None else str(found)
-
-    return _PLACEHOLDER.sub(value, template)
+        parts[index] = Said("(not set)" if found is None else str(found), is_value=True)
+    return [said for said in parts if said.text]

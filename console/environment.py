@@ -100,6 +100,12 @@ SETTINGS = (
         "How screens stay current: `poll` or `sse`.",
     ),
     Setting(
+        "CLEARANCE_ARTIFACT_STORAGE",
+        "a folder of CLEARANCE_HOME",
+        "Where artifacts above 1 MiB are kept: the dotted path of a Django storage class, such as "
+        "`storages.backends.s3.S3Storage` of django-storages, which reads its own settings.",
+    ),
+    Setting(
         "CLEARANCE_TLS_PROXY",
         "off",
         "Trust `X-Forwarded-Proto` of the proxy in front, which must set it itself on every request. On whenever "

@@ -6,8 +6,10 @@ person at work.
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
+from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.signals import user_logged_in
@@ -60,3 +62,10 @@ def _note_activity(session: SessionBase, now: int) -> None:
 @receiver(user_logged_in)
 def _note_sign_in(request: HttpRequest, **_kwargs: Any) -> None:
     request.session[OPENED] = request.session[ACTIVE] = int(time.time())
+
+
+def authenticated_at(request: HttpRequest) -> datetime | None:
+    """When the person of this session last proved who they are, by password, code or passkey."""
+    records = request.session.get(AUTHENTICATION_METHODS_SESSION_KEY) or []
+    times = [record["at"] for record in records if "at" in record]
+    return datetime.fromtimestamp(max(times), UTC) if times else None

@@ -132,8 +132,13 @@ TEMPLATES = [
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else None
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STORAGES = {
+_ARTIFACT_STORAGE = env("CLEARANCE_ARTIFACT_STORAGE", default="")
+_ARTIFACT_FOLDER = {"location": str(CLEARANCE_HOME / "artifacts"), "file_permissions_mode": 0o600}
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "artifacts": {"BACKEND": _ARTIFACT_STORAGE}
+    if _ARTIFACT_STORAGE
+    else {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": _ARTIFACT_FOLDER},
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
         if PRODUCTION
@@ -210,6 +215,7 @@ CELERY_BEAT_SCHEDULE = {
         # A turn nobody took in time is dropped: while no worker runs, turns must not pile up.
         "options": {"expires": CLEARANCE_SWEEP_SECONDS},
     },
+    "expire-runs": {"task": "outbox.tasks.expire_runs", "schedule": 300.0, "options": {"expires": 300.0}},
 }
 
 # ---- people --------------------------------------------------------------------------------------------------

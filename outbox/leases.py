@@ -44,6 +44,14 @@ FOR NO KEY UPDATE OF r SKIP LOCKED
 """
 
 
+_DUE = """
+SELECT operation_id FROM outbox_effect
+WHERE next_at <= clock_timestamp() AND lease_owner IS NULL AND next_step IN ('send', 'replay')
+  AND state IN ('pending', 'dispatching') AND NOT quarantined
+ORDER BY next_at LIMIT %s
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A lease on an effect: what to send, where, and under which fence."""
@@ -156,6 +164,11 @@ def _lease(effect: Effect, run: RunReading, worker: str, now: datetime, *, recor
         send_by=now + lease - timeout,
         send_started_at=None if records_intent else now,
     )
+
+
+def due_operations(limit: int) -> list[str]:
+    """The operations that are due to be claimed, the longest due first. Locks nothing: a claim checks again."""
+    return [number for (number,) in execute(_DUE, [limit]).fetchall()]
 
 
 @durable

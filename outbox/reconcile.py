@@ -41,14 +41,24 @@ class Pass:
 
 def reconcile(limit: int = 100) -> Pass:
     """Close every expired lease and ask about every outcome that is due, at most `limit` of each."""
-    closed = sum(_closed(number) for (number,) in _rows(_EXPIRED, limit))
-    asked = sum(_asked(number) for (number,) in _rows(_TO_LOOK_UP, limit))
+    closed = close_expired_leases(limit)
+    asked = sum(look_up_due(number) for number in due_lookups(limit))
     return Pass(closed, asked)
 
 
+def close_expired_leases(limit: int = 100) -> int:
+    """Close the leases whose time is over; returns how many. Calls no provider."""
+    return sum(_closed(number) for number in _operations(_EXPIRED, limit))
+
+
+def due_lookups(limit: int = 100) -> list[str]:
+    """The operations whose outcome is to be asked about now."""
+    return _operations(_TO_LOOK_UP, limit)
+
+
 @durable
-def _rows(statement: str, limit: int) -> list[tuple[str]]:
-    return execute(statement, [limit]).fetchall()
+def _operations(statement: str, limit: int) -> list[str]:
+    return [number for (number,) in execute(statement, [limit]).fetchall()]
 
 
 def _closed(operation_id: str) -> bool:
@@ -80,8 +90,8 @@ def close_expired(operation_id: str) -> bool:
     return True
 
 
-def _asked(operation_id: str) -> bool:
-    """Ask, and record the answer. What cannot be asked any more goes to a person."""
+def look_up_due(operation_id: str) -> bool:
+    """Ask about one outcome, and record the answer. What cannot be asked any more goes to a person."""
     try:
         question, known = ask(operation_id)
         record_lookup(question, known, ACTOR)

@@ -5,12 +5,14 @@ import socket
 
 from celery import shared_task
 
-from outbox import pulse
+from outbox import bell, pulse
 from outbox.dispatch import dispatch_due
-from outbox.reconcile import reconcile
+from outbox.leases import due_operations
+from outbox.reconcile import close_expired_leases, due_lookups, look_up_due
+from runs.expiry import expire_due_runs
 
-#: How many effects one pass of the sweep sends at most, so that no pass outlives its task's time limit.
-SWEEP_AT_MOST = 20
+#: How many bells one pass of the sweep rings at most.
+RINGS = 200
 
 
 def worker_name() -> str:
@@ -25,10 +27,27 @@ def dispatch(operation_id: str) -> None:
 
 
 @shared_task
+def look_up(operation_id: str) -> None:
+    """Ask about one outcome if it is still unknown."""
+    if operation_id in due_lookups(RINGS):
+        look_up_due(operation_id)
+
+
+@shared_task
 def sweep() -> None:
-    """The real queue: close expired leases, ask about unknown outcomes, send what is due."""
+    """The real queue: close expired leases, and ring for every effect that is due to be sent or asked about.
+
+    It sends nothing itself: one slow provider must not keep the others waiting, nor this task past its limit.
+    """
     pulse.beat()
-    reconcile()
-    sent = 0
-    while sent < SWEEP_AT_MOST and (count := dispatch_due(worker_name())):
-        sent += count
+    close_expired_leases()
+    for operation_id in due_operations(RINGS):
+        bell.ring(bell.DISPATCH, operation_id)
+    for operation_id in due_lookups(RINGS):
+        bell.ring(bell.LOOK_UP, operation_id)
+
+
+@shared_task
+def expire_runs() -> None:
+    """End the runs whose time is over."""
+    expire_due_runs()

@@ -1,6 +1,7 @@
 """Review over HTTP: freezing, reading a snapshot, deciding, revoking, authorizing."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated
 
 from django.http import HttpResponse
@@ -15,6 +16,7 @@ from console.api.base import ApiView
 from console.api.commands import answer_outcome
 from console.api.openapi import documented, ref
 from console.rules import Choice, Entries, Flag, Object, Text
+from console.sessions import authenticated_at
 from console.shapes import Evidence, Id, Name, Reason, Sha256, Version
 from outbox import authorization
 from outbox.authorization import AuthorizationRequest, Receipt
@@ -94,7 +96,7 @@ class NewDecision:
     authority_epoch: Version
     reason: Reason | None = None
 
-    def request(self) -> DecisionRequest:
+    def request(self, proven_at: datetime | None) -> DecisionRequest:
         return DecisionRequest(
             id=self.id,
             verdict=Verdict(self.verdict),
@@ -102,6 +104,7 @@ class NewDecision:
             run_version=self.run_version,
             authority_epoch=self.authority_epoch,
             reason=self.reason or "",
+            authenticated_at=proven_at,
         )
 
 
@@ -112,7 +115,8 @@ class DecisionsView(ApiView):
     def post(self, request: Request, snapshot: str) -> HttpResponse:
         """Approve or deny one snapshot id and manifest hash. People only."""
         access_snapshot(self.principal, snapshot)
-        return _receipt(authorization.decide(self.principal, snapshot, self.read(NewDecision).request()))
+        asked = self.read(NewDecision).request(authenticated_at(request._request))
+        return _receipt(authorization.decide(self.principal, snapshot, asked))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Benchmarks: every figure is a ratio measured beside its anchor, in one interleaved run on throwaway services."""

@@ -1,0 +1,1 @@
+"""What others do: a small Django project with the endpoints that benchmarks compare with."""

@@ -1,0 +1,5 @@
+"""The application compared with."""
+
+from django.core.wsgi import get_wsgi_application
+
+application = get_wsgi_application()
