@@ -162,7 +162,7 @@ def known(db: None, _one_transaction: None) -> dict[str, str]:
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-def test_whatever_is_sent_the_answer_is_as_documented(case: schemathesis.Case, known: dict[str, str]) -> None:
+def test_whatever_is_sent_the_answer_is_as_documented(case: "schemathesis.Case[Any]", known: dict[str, str]) -> None:
     for name in case.path_parameters:
         case.path_parameters[name] = known.get(name, case.path_parameters[name])
     if "If-Match" in case.headers:
