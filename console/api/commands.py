@@ -114,6 +114,7 @@ def _log(key: str, version: int, asked: CommandRequest, outcome: str, judged: Ou
 
 
 def answer_outcome(request: HttpRequest, outcome: Outcome) -> HttpResponse:
+    """The answer to whatever became of a command, also one of another action."""
     if outcome.is_replay:
         return _replay(request, outcome)
     if outcome.is_refusal:

@@ -215,10 +215,28 @@ def test_processes_of_one_server_share_their_numbers(tmp_path: Path, process_env
     assert "clearance_throttled_total 2.0" in second
 
 
-def test_the_folder_of_the_numbers_goes_with_its_maker() -> None:
-    code = "import os; from console import metrics_folder as m; m.announce(); print(os.environ[m.VARIABLE])"
-    environment = {name: value for name, value in os.environ.items() if name != metrics_folder.VARIABLE}
+_ANNOUNCE = """
+import os
+from console import metrics_folder
+metrics_folder.announce()
+print(os.environ[metrics_folder.VARIABLE])
+"""
 
-    folder = Path(run_python(code, environment).strip())
 
-    assert folder.name.startswith("clearance-metrics-") and not folder.exists()
+def test_the_folder_of_the_numbers_goes_with_its_maker(tmp_path: Path) -> None:
+    folder = Path(run_python(_ANNOUNCE, {"TMPDIR": str(tmp_path)}).strip())
+
+    assert folder.parent == tmp_path and folder.name.startswith("clearance-metrics-")
+    assert not folder.exists()
+
+
+def test_the_folder_of_a_maker_that_was_killed_is_removed_and_no_other(tmp_path: Path) -> None:
+    killed = tmp_path / "clearance-metrics-4194305-abc"  # beyond the highest number of a process
+    running = tmp_path / f"clearance-metrics-{os.getpid()}-abc"
+    other = tmp_path / "clearance-metrics-notes"
+    for folder in (killed, running, other):
+        folder.mkdir()
+
+    run_python(_ANNOUNCE, {"TMPDIR": str(tmp_path)})
+
+    assert [killed.exists(), running.exists(), other.exists()] == [False, True, True]
