@@ -5,6 +5,7 @@ import time
 from outbox.leases import Claimed, claim, start_sending
 from outbox.providers import ADAPTERS
 from outbox.providers.base import Result, outside
+from outbox.quarantine import may_claim
 from outbox.recording import record
 from outbox.states import Outcome
 
@@ -13,6 +14,8 @@ HANDED_BACK = Result(Outcome.NEVER_LEFT, "the worker handed it back unsent: its 
 
 def dispatch_due(worker: str, limit: int = 1, only: str | None = None) -> int:
     """Claim what is due, send it, record what came of it. Returns how many were attempted."""
+    if not may_claim():
+        return 0
     claimed = claim(worker, limit, only)
     for item in claimed:
         record(item, _send(item))

@@ -206,7 +206,8 @@ def _after_repair(repair: RepairKind, now: datetime) -> Movement:
             return Movement(EffectState.FAILED, Step.NONE, None, "an admin marked it as failed: nothing was sent")
         case RepairKind.RELEASE:
             words = "released from quarantine: somebody has to find out whether it happened"
-            return Movement(EffectState.NEEDS_RECONCILIATION, Step.PERSON, None, words, {"quarantined": False})
+            released = {"quarantined": False, "may_have_left": True}  # what was restored may long have been sent
+            return Movement(EffectState.NEEDS_RECONCILIATION, Step.PERSON, None, words, released)
 
 
 # ---- waiting for a second admin --------------------------------------------------------------------------

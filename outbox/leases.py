@@ -28,7 +28,7 @@ _PICK = """
 SELECT e.operation_id, r.key
 FROM outbox_effect e
 JOIN runs_run r ON r.id = e.run_id
-JOIN runs_installation i ON i.ledger_epoch = e.ledger_epoch AND NOT i.is_halted
+JOIN runs_installation i ON NOT i.is_halted
 JOIN approvals_destinationrevision d ON d.name = e.destination AND d.revision = e.destination_revision
 WHERE e.next_at <= clock_timestamp() AND e.lease_owner IS NULL AND e.next_step IN ('send', 'replay')
   AND e.state IN ('pending', 'dispatching') AND NOT e.quarantined
