@@ -14,6 +14,7 @@ KEY_MARGIN = timedelta(minutes=2)
 #: Waits between attempts: doubled from the first, never longer than the last.
 FIRST_WAIT = timedelta(seconds=2)
 LONGEST_WAIT = timedelta(minutes=5)
+_MOST_DOUBLINGS = 16  # past the longest wait, and far from where times overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ def replayable_until(can: Capabilities, started_at: datetime | None) -> datetime
 
 
 def _wait(at: Position) -> timedelta:
-    wait: timedelta = FIRST_WAIT * 2 ** max(0, at.attempts_used - 1)
+    doublings = min(max(0, at.attempts_used - 1), _MOST_DOUBLINGS)
+    wait: timedelta = FIRST_WAIT * 2**doublings
     return min(wait, LONGEST_WAIT)
 
 

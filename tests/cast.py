@@ -1,17 +1,17 @@
 """The cast of the tests: people, agents, workflows, and runs named after the state they are in.
 
 Plain functions over the real actions. People and workflows may be asked for again and are found, so a test
-names only whom it needs; agents and runs are made once a test.
+names only whom it needs; agents and runs are made once a test. Those under review are in `tests/review.py`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import runs
-from runs import actions, authority, catalog, store
-from runs.administration import AgentTerms, By, create_agent, create_person
+from runs import actions, authority, catalog, policies, store
+from runs.administration import AgentTerms, By, authority_change, create_agent, create_person, newest_policy
 from runs.definitions import Workflow
 from runs.models import Person
 from runs.outcomes import Outcome
@@ -38,6 +38,13 @@ def definition(slug: str = "refund") -> Workflow:
     """The newest revision of a shipped workflow."""
     workflow(slug)
     return catalog.latest(slug)
+
+
+@authority_change
+def policy(slug: str = "refund", **terms: Any) -> None:
+    """The policy of a workflow with these terms, in force."""
+    before = newest_policy(slug)
+    policies.put_in_force(slug, before, replace(before, **terms), SETUP)
 
 
 # ---- people ----------------------------------------------------------------------------------------------
