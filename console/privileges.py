@@ -45,7 +45,7 @@ def apply(alias: str = "default") -> None:
         for table in connection.introspection.table_names(cursor):
             if rights := privileges_of(table):
                 grant = sql.SQL("GRANT {} ON {} TO {}")
-                cursor.execute(grant.format(sql.SQL(rights), sql.Identifier(table), sql.Identifier(role)))  # type: ignore[arg-type]  # rights are constants of this module
+                cursor.execute(grant.format(sql.SQL(rights), sql.Identifier(table), sql.Identifier(role)))
 
 
 def prepare_database(sender: Any, using: str, **kwargs: Any) -> None:

@@ -15,13 +15,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import psycopg
 
 from console import binaries
 from console.home import OWNER_ROLE, Home
-from tests.bench.harness import Goal, Results, clients, interleave, table
+from tests.bench.harness import Goal, Measure, Results, clients, interleave, table
 from tests.services import Services, environment
 
 HERE = Path(__file__).parent
@@ -88,15 +89,15 @@ def _prepare(home: Home) -> dict[str, str]:
     return env | {"BENCH_DSN": dsn, "BENCH_TOKENS": prepared.stdout.strip().splitlines()[-1]}
 
 
-def _cases(env: dict[str, str], seconds: float) -> dict[str, object]:
+def _cases(env: dict[str, str], seconds: float) -> dict[str, Measure]:
     """Every case in this process's reach, as a measurement of its rate."""
 
-    def client(case: str, count: int, **more: str):  # type: ignore[no-untyped-def]
+    def client(case: str, count: int, **more: str) -> Measure:
         command = [sys.executable, "-m", "tests.bench.client", case, str(seconds)]
         return lambda: clients(count, command, env | more)
 
     anchors = {"DJANGO_SETTINGS_MODULE": "tests.bench.anchors.settings", "DATABASE_URL": env["BENCH_DSN"]}
-    cases: dict[str, object] = {
+    cases: dict[str, Measure] = {
         "raw": client("raw", CLIENTS),
         "ours": client("ours", CLIENTS),
         "pgbench": lambda: _pgbench(env, seconds),
@@ -165,10 +166,10 @@ def _serve(application: str, port: int, env: dict[str, str]) -> subprocess.Popen
     return process
 
 
-def _load(case: str, port: int, seconds: float, count: int, env: dict[str, str]) -> dict[str, float]:
+def _load(case: str, port: int, seconds: float, count: int, env: dict[str, str]) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.bench.load", case, str(port), str(seconds), str(count)]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
-    figures: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return figures
 
 

@@ -119,16 +119,17 @@ def dbos(number: int) -> Step:
         )
     )
 
-    @DBOS.step()
     def one() -> int:
         return 1
 
-    @DBOS.workflow()
-    def flow() -> int:
-        return one()
+    step = DBOS.step()(one)
 
+    def flow() -> object:
+        return step()
+
+    workflow = DBOS.workflow()(flow)
     DBOS.launch()
-    return lambda index: flow()
+    return lambda index: workflow()
 
 
 def langgraph(number: int) -> Step:

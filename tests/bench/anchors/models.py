@@ -4,6 +4,8 @@ from django.db import models
 
 
 class Record(models.Model):
+    objects: models.Manager["Record"]
+
     version = models.IntegerField(default=1)
     fields = models.JSONField(default=dict)
 
@@ -13,6 +15,8 @@ class Record(models.Model):
 
 
 class Entry(models.Model):
+    objects: models.Manager["Entry"]
+
     record = models.ForeignKey(Record, on_delete=models.PROTECT)
     version = models.IntegerField()
     body = models.JSONField()
@@ -24,6 +28,8 @@ class Entry(models.Model):
 
 
 class Command(models.Model):
+    objects: models.Manager["Command"]
+
     record = models.ForeignKey(Record, on_delete=models.PROTECT)
     command_id = models.CharField(max_length=200, unique=True)
     answer = models.JSONField()

@@ -10,4 +10,8 @@ ROOT_URLCONF = "tests.bench.anchors.urls"
 INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "rest_framework", "tests.bench.anchors"]
 MIDDLEWARE = ["django.middleware.common.CommonMiddleware"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-REST_FRAMEWORK = {"DEFAULT_AUTHENTICATION_CLASSES": [], "DEFAULT_PERMISSION_CLASSES": [], "UNAUTHENTICATED_USER": None}
+REST_FRAMEWORK: dict[str, object] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+}
