@@ -4,15 +4,29 @@ const SETTLE = 500;
 const changedAt = new WeakMap();
 
 document.addEventListener("htmx:after:swap", ({ target, detail }) => {
-  const root = target.isConnected ? target : document.body;
-  const byItself = ["every", "load"].includes(detail.ctx.sourceEvent?.type);
+  const root = changedPart(detail.ctx, target);
+  const byItself = target.matches('[hx-trigger*="every"]') || detail.ctx.sourceEvent?.type === "load";
   for (const form of document.querySelectorAll("form:has([data-decides])")) {
     if (root.contains(form) || form.contains(root)) changedAt.set(form, performance.now());
   }
   if (!byItself) focusOn(document.querySelector("[data-focus-after-swap]"));
-  for (const news of root.querySelectorAll("[data-announce]")) announce(news.textContent);
+  tellNews(announce);
   holdDecisions();
 });
+
+// The event comes from what asked, such as a link in a list; what changed is its target.
+function changedPart(ctx, asking) {
+  const part = typeof ctx.target === "string" ? document.querySelector(ctx.target) : ctx.target;
+  return [part, asking].find((each) => each?.isConnected) ?? document.body;
+}
+
+// News may stand in any part of an answer. It is told once, and never what a page came with.
+function tellNews(tell) {
+  for (const news of document.querySelectorAll("[data-announce]")) {
+    news.removeAttribute("data-announce");
+    tell(news.textContent);
+  }
+}
 
 // Where the page says that the record moved, deciding waits for a look at the new state.
 function holdDecisions() {
@@ -49,4 +63,5 @@ function announce(text) {
   if (announcer) announcer.textContent = text.trim();
 }
 
+tellNews(() => {});
 holdDecisions();

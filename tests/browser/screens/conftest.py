@@ -1,0 +1,127 @@
+"""The console as it really runs: its own process, in the application's role, before a real browser."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+from console.context import THEME_COOKIE
+from runs.models import Installation, Person
+from runs.values import Principal
+from tests.browser.test_gallery import RULES, SIZES
+
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE_SECONDS = 30
+
+SignIn = Callable[[Principal], None]
+
+
+@pytest.fixture(scope="session")
+def server(process_environment: dict[str, str]) -> Iterator[str]:
+    """One web process for the session; the address it answers at."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--threads", "4"]
+    command += ["--no-control-socket", "--graceful-timeout", "1", "console.wsgi"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=process_environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _await_answer(f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_SECONDS)
+
+
+def _await_answer(address: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            with urlopen(f"{address}/accounts/login/", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"The console did not answer within {PATIENCE_SECONDS} seconds.")
+
+
+@pytest.fixture
+def live(transactional_db: None, server: str) -> str:
+    """The console over the empty database of this test.
+
+    Every test begins with a higher authority epoch, so that the process takes nothing for known that it read before.
+    """
+    Installation.objects.update(authority_epoch=time.time_ns() // 1_000)
+    return server
+
+
+@pytest.fixture(params=["desk"])
+def context(request: pytest.FixtureRequest, browser: Browser, live: str) -> Iterator[BrowserContext]:
+    """A browser at a desk, or with `indirect` on a phone or without script."""
+    size = "phone" if "phone" in request.param else "desk"
+    opened = browser.new_context(
+        base_url=live,
+        viewport=SIZES[size],  # type: ignore[arg-type]  # a plain dict
+        has_touch=size == "phone",
+        is_mobile=size == "phone",
+        java_script_enabled="no script" not in request.param,
+    )
+    if "dark" in request.param:
+        opened.add_cookies([{"name": THEME_COOKIE, "value": "dark", "url": live}])
+    opened.set_default_timeout(10_000)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def complaints(context: BrowserContext) -> list[str]:
+    """What the browser had to say; an answer that refuses is no complaint."""
+    heard: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            heard.append(message.text)
+
+    context.on("console", hear)
+    context.on("weberror", lambda error: heard.append(str(error.error)))
+    return heard
+
+
+@pytest.fixture
+def sign_in(context: BrowserContext, live: str) -> SignIn:
+    """Sign somebody in, by the cookie that signing in would have given."""
+
+    def by_cookie(principal: Principal) -> None:
+        client = Client()
+        client.force_login(Person.objects.get(username=principal.name))
+        name = settings.SESSION_COOKIE_NAME
+        context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live}])
+
+    return by_cookie
+
+
+@pytest.fixture
+def page(context: BrowserContext, sign_in: SignIn) -> Page:
+    return context.new_page()
+
+
+def findings(page: Page) -> list[str]:
+    """What axe finds wrong with the page as it stands."""
+    violations: list[dict[str, Any]] = Axe().run(page, options=RULES).response["violations"]
+    return [f"{found['id']}: {node['html'][:160]}" for found in violations for node in found["nodes"]]
+
+
+def refresh(page: Page, selector: str) -> None:
+    """Let a part of the page ask for itself now, rather than when its time has come."""
+    with page.expect_response(lambda response: response.request.headers.get("hx-request") == "true"):
+        page.dispatch_event(selector, "every")
