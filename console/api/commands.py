@@ -27,7 +27,7 @@ from console.rules import Flag
 from console.shapes import Evidence, Id, Name, Params, Reason, read_shape
 from runs import actions, cases
 from runs.authority import presume_agent
-from runs.cases import CommandRecord, as_it_stands
+from runs.cases import as_it_stands
 from runs.errors import ClearanceError, NotFound, VersionConflict
 from runs.outcomes import Outcome
 from runs.queries import represent
@@ -170,7 +170,7 @@ class CommandView(ApiView):
         waited = wait_for(
             lambda: cases.get_command(run.id, name, command_id), lambda record: not record.is_waiting, seconds
         )
-        response = answer(CommandRecord.as_json(waited.value))
+        response = answer(waited.value.as_json())
         if waited.is_turned_away:
             response.headers["Retry-After"] = str(ASK_AGAIN_SECONDS)
         return response

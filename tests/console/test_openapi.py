@@ -156,7 +156,7 @@ def known(db: None, _one_transaction: None) -> dict[str, str]:
 
 @api.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     database=None,
