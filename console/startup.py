@@ -134,7 +134,7 @@ class Startup:
     # ---- with the services running -------------------------------------------------------------------------------
 
     def _bring_schema(self, home: Home) -> None:
-        """Migrate if needed, store the shipped workflows in a new database, and seed the demo once."""
+        """Migrate if needed, store the shipped workflows in a new database, and seed what the demo lacks."""
         own = _runs_postgres(home)
         if own:
             embedded.ensure_roles(home)
@@ -145,8 +145,8 @@ class Startup:
         if not WorkflowRevision.objects.exists() and find_spec("console.management.commands.workflows"):
             shipped = sorted(str(file) for file in (settings.BASE_DIR / "runs" / "workflows").glob("*.toml"))
             call_command("workflows", "apply", *shipped)
-        if self._demo and not _demo_file(home).exists() and find_spec("console.demo"):
-            self._say("demo: seeding")
+        if self._demo and find_spec("console.demo"):
+            self._say("demo: seeding what is missing")
             import_module("console.demo").seed(home.root)
         connections.close_all()
 
