@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from approvals.values import FreezeRequest
+from outbox.authorization import freeze_snapshot
 from runs import actions, cases, catalog
 from runs.administration import set_agent_active, set_halt, set_person, set_person_active
 from runs.errors import (
@@ -20,12 +22,12 @@ from runs.errors import (
     SeparationOfDuties,
     VersionConflict,
 )
-from runs.escalations import Resolution, ResolutionRequest, resolve
+from runs.escalations import Resolution, ResolutionRequest, moved_since, resolve
 from runs.models import Episode, Escalation, LedgerEntry, Run
 from runs.refusals import escalation_ref
 from runs.states import Role
 from runs.values import CommandRequest, Principal
-from runs.verbs import Verb
+from runs.verbs import Verb, load_case
 from tests import cast
 
 pytestmark = pytest.mark.django_db
@@ -368,6 +370,21 @@ def test_unrelated_traffic_refuses_nothing(bot: Principal) -> None:
     resolution = settle(Verb.APPLY, run_version=2)
 
     assert resolution.answer["command"]["version"] == 13
+
+
+def test_of_a_freeze_everything_that_it_would_put_under_review_has_to_be_seen() -> None:
+    bot = cast.agent("pricing").principal
+    cast.run_received(KEY, recipient="Ana Lima", refund_amount="30.00")
+    cast.command(cast.ada(), KEY, "set-category", category="billing")
+    cast.command(cast.ada(), KEY, "set-refund-amount", amount="31.00", currency="EUR")
+    freeze_snapshot(bot, KEY, 2, FreezeRequest("f-1", "pay", "It is complete."))
+    cast.command(cast.ada(), KEY, "set-recipient", recipient="Rui Lima")
+    cast.command(cast.ada(), KEY, "add-note", note={"id": "n1", "text": "…"})
+
+    case = load_case(mara(), escalation_ref(Escalation.objects.get().pk))
+
+    assert moved_since(case, 3) == ["recipient"]
+    assert moved_since(case, 4) == []
 
 
 def test_a_version_that_the_record_never_had_was_not_seen(bot: Principal) -> None:
