@@ -10,7 +10,7 @@ from console.forms import CommandForm
 from console.headlines import RuleWords
 from console.problems import problem_of
 from console.stories import FieldStory, told_change
-from console.web.run_page import Met
+from console.web.meeting import Met
 from runs import cases
 from runs.cases import CommandRecord
 from runs.definitions import Command, Workflow

@@ -15,9 +15,9 @@ from console.rendering import render_screen, unchanged, wants_fragment
 from console.web import command_card, run_page
 from console.web.command_card import CommandCard
 from console.web.gate import Viewer, signed_in, viewer_of
+from console.web.meeting import Met, meet
 from console.web.paging import Page, page_number, see_other
 from console.web.run_filters import RunFilters
-from console.web.run_page import Met, meet
 from runs import actions, backlog, cases, catalog, history, queries
 from runs.definitions import Workflow
 from runs.errors import ClearanceError, InputError, NotFound
@@ -85,7 +85,7 @@ def detail(request: HttpRequest, principal: Principal, key: str) -> HttpResponse
     if card and wants_fragment(request):
         return _show_card(request, met, card)
     conflicts = run_page.read_conflicts(met)
-    tag = run_page.page_tag(met, conflicts, request.GET.get("seen", ""))
+    tag = run_page.page_tag(met, conflicts, form_is_old=_is_old(request, met))
     return unchanged(request, tag) or _show_page(request, met, card, conflicts, tag)
 
 
@@ -103,18 +103,22 @@ def _asked_card(request: HttpRequest, met: Met) -> CommandCard | None:
 def _show_page(
     request: HttpRequest, met: Met, card: CommandCard | None, conflicts: list[Conflict], tag: str = ""
 ) -> HttpResponse:
-    form_seen = request.GET.get("seen")
     context = {
         "page": run_page.read_page(met, conflicts),
         "met": met,
         "run": met.run,
         "card": card,
         "tag": tag,
-        "form_is_old": bool(form_seen) and form_seen != met.seen,
+        "form_is_old": _is_old(request, met),
         "is_fragment": wants_fragment(request),
     }
     status = card.status if card else 200
     return render_screen(request, "runs/detail.html", context, fragment="live", tag=tag, status=status)
+
+
+def _is_old(request: HttpRequest, met: Met) -> bool:
+    """Whether a form that is open on the page was drawn for another version than the one now."""
+    return request.GET.get("seen", met.seen) != met.seen
 
 
 def _show_card(request: HttpRequest, met: Met, card: CommandCard) -> HttpResponse:

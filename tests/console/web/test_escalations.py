@@ -1,7 +1,13 @@
 """The screen of an escalation: both sides of the case, settling it, and who holds it."""
 
+import json
+
 import pytest
 
+from approvals.destinations import Terms, register_destination
+from approvals.models import Snapshot
+from approvals.values import FreezeRequest
+from outbox.authorization import freeze_snapshot
 from runs import actions, authority, claims
 from runs.administration import set_agent_active, set_halt
 from runs.models import Escalation
@@ -77,7 +83,8 @@ def test_the_rule_its_reason_and_the_budget_are_said(mara: Visitor, case: str) -
     text = mara.get(case).text
 
     assert "Amount or recipient changed since; two intentions about money are never merged." in text
-    assert "Rule 2 of set-refund-amount, workflow refund revision 1." in text
+    assert "Rule 2 of set-refund-amount" in text
+    assert "workflow refund revision 1." in text
     assert "Counted conflicts of the intent set-refund-amount : 0 of 3." in text
 
 
@@ -556,3 +563,37 @@ def test_a_case_about_a_set_names_its_element() -> None:
     said = "agent classifier proposed to add fraud? to tags on version 2 ; person ada changed it in version 3"
     assert said in answer.text
     assert 'aria-label="removed"' in answer.html
+
+
+@pytest.fixture
+def freeze() -> str:
+    """The address of a case about a stale freeze: an agent would have paid 30.00, Ada has set 25.00 since."""
+    bot = cast.agent().principal
+    terms = Terms(
+        adapter="http", url="https://provider.example.com/pay", recognises_repeats=True, key_retention_seconds=60
+    )
+    register_destination("payments", terms, cast.SETUP)
+    cast.run_received(recipient="Ana Lima")
+    cast.command(cast.ada(), "R-42", "set-refund-amount", amount="30.00", currency="EUR")
+    cast.command(cast.ada(), "R-42", "set-refund-amount", amount="25.00", currency="EUR")
+    freeze_snapshot(bot, "R-42", 2, FreezeRequest("f-1", "pay", "The customer waits.", {}, None))
+    return address()
+
+
+def test_a_stale_freeze_shows_what_would_have_been_sent_beside_what_would_be_now(freeze: str) -> None:
+    text = visit(cast.person_operating("mara")).get(freeze).text
+
+    assert "agent classifier proposed “Pay the refund” on version 2 ; person ada changed refund_amount to 25.00" in text
+    assert "What would be frozen applying freezes what the record gives now" in text
+    assert "amount 30.00 was 30.00 is 25.00" in text
+    assert "Not now: A freeze is not amended: freeze another candidate." in text
+
+
+def test_applying_a_stale_freeze_freezes_what_the_record_gives_now(freeze: str) -> None:
+    mara = visit(cast.person_operating("mara"))
+
+    answer = mara.send(f"{freeze}resolutions/", drawn(mara, freeze) | choose("apply"))
+
+    assert "applied the proposal, version 4" in answer.text
+    assert json.loads(bytes(Snapshot.objects.get().payload or b""))["amount"] == "25.00"
+    assert cast.reading("R-42").state.status == "ready_for_review"
