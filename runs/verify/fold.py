@@ -41,6 +41,14 @@ class Fold:
             if "to" in change or name in self.values:
                 self.values[name] = redo(self.values.get(name), change)
 
+    def contradictions(self, changes: Mapping[str, Change]) -> list[str]:
+        """The names whose change starts from another value than the one before it."""
+        return sorted(
+            name
+            for name, change in changes.items()
+            if "from" in change and name in self.values and identity(change["from"]) != identity(self.values[name])
+        )
+
     def forget(self, names: Collection[str]) -> None:
         """What an erased entry touched is not known any more."""
         self.is_complete = self.is_complete and not names

@@ -15,7 +15,7 @@ RULES = {
     "ledger-body": "A body that was not erased is the one that was hashed.",
     "ledger-version": "From one entry to the next the version rises by one when something changed, else not.",
     "ledger-touched": "An entry lists exactly the names of which its body tells changes.",
-    "lost-update": "What was committed without a merge was computed from the version just before it.",
+    "lost-update": "A commit was computed from the version just before it; every change starts from what was there.",
     "request": "The entry of a command and the record of its id tell of the same request.",
     "status-step": "Every recorded change of status is a legal one.",
     "head": "A run stands on its last entry: number, version and hash.",

@@ -134,6 +134,8 @@ class Reading:
             yield "lost-update", f"It was computed from version {body['base_version']} and made {entry.version}."
         if entry.kind.startswith("command.") and _request_of(body) != entry.request_sha256:
             yield "request", f"{entry.command_id} of {entry.actor} is not recorded for the request that this tells."
+        for name in self.fold.contradictions(changes):
+            yield "lost-update", f"It changes {name} from what it was not."
         status = changes.get("status")
         if status and not is_legal_step(RunStatus(status["from"]), RunStatus(status["to"])):
             yield "status-step", f"{status['from']} may not become {status['to']}."

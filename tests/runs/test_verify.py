@@ -177,6 +177,13 @@ def test_a_commit_on_another_version_than_it_was_computed_from_is_found(unguarde
     assert found() == {"lost-update": [f"{KEY} entry 2"]}
 
 
+def test_a_change_that_starts_from_what_was_not_there_is_found(unguarded: None) -> None:
+    changes = {"category": {"from": "delay", "to": "billing"}, "status": {"from": "received", "to": "working"}}
+    retell(2, changes=changes)
+
+    assert found() == {"lost-update": [f"{KEY} entry 2"]}
+
+
 def test_a_body_that_makes_no_sense_is_found_and_the_rest_is_still_read(unguarded: None) -> None:
     retell(2, changes={"category": 1, "status": 1})
 
