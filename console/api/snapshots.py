@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from approvals.deciding import DecisionRequest, record_shown
 from approvals.states import Verdict
 from approvals.values import FreezeRequest
+from console import metrics
 from console.access import access_run, access_snapshot
 from console.answers import answer
 from console.api.base import ApiView
@@ -65,6 +66,7 @@ class SnapshotsView(ApiView):
         asked = self.read(NewSnapshot).request()
         expected = self.expected_version(found.ledger_epoch)
         outcome = authorization.freeze_snapshot(self.principal, key, expected, asked)
+        metrics.count_outcome(f"freeze:{asked.action}", outcome)
         if outcome.is_replay and not outcome.is_refusal:
             return answer(dict(outcome.answer), replayed=True)
         return answer_outcome(request._request, outcome)

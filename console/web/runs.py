@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from console import metrics
 from console.access import access_conflict
 from console.forms import CommandForm, expected_version
 from console.rendering import render_screen, unchanged, wants_fragment
@@ -154,6 +155,7 @@ def _decided(request: HttpRequest, met: Met, form: CommandForm) -> CommandCard:
     asked = form.request(hand_over="hand_over" in request.POST)
     try:
         outcome = actions.apply_command(met.principal, met.run.key, expected, asked)
+        metrics.count_outcome(asked.name, outcome)
     except InputError as refusal:
         form.add_faults(refusal.errors)
         return command_card.sent(met, form)

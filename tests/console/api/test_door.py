@@ -295,8 +295,8 @@ def signed_in() -> Client:
 
 
 def csrf_token(client: Client) -> str:
-    found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', client.get("/admin/login/").content.decode())
-    return found[1] if found else client.cookies[settings.CSRF_COOKIE_NAME].value
+    token: str = client.get("/api/v1/session/").json()["csrf_token"]
+    return token
 
 
 @pytest.mark.parametrize("door", DOORS)
