@@ -197,7 +197,7 @@ def test_an_amount_changed_and_changed_back_still_escalates() -> None:
 
 
 def test_what_was_changed_and_changed_back_to_is_already_so_by_who_changed_it_back() -> None:
-    judgement = classify(replace(case("refund-open", "set-amount", [amount("45.00"), amount("60.00")])))
+    judgement = classify(case("refund-open", "set-amount", [amount("45.00"), amount("60.00")]))
 
     assert cell(judgement) == "so"
     assert judgement.because == "What this asks for already holds: user:mara did it in version 22."
@@ -271,6 +271,12 @@ def test_already_so_names_who_did_it_not_who_touched_the_record_last(proposal: s
 
     assert (judgement.disposition, judgement.rule) == (Disposition.REJECT, "already-so")
     assert judgement.because == "What this asks for already holds: user:mara did it in version 21."
+
+
+def test_already_so_names_who_did_it_last_when_it_was_done_and_undone() -> None:
+    judged = case("refund-open", "close-case", [move("close-case"), move("reopen-case"), move("close-case")])
+
+    assert classify(judged).because == "What this asks for already holds: user:mara did it in version 23."
 
 
 def test_already_so_says_when_it_held_before_already() -> None:
