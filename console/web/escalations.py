@@ -15,11 +15,12 @@ from console.rendering import render_screen, unchanged, wants_fragment
 from console.web import deciding
 from console.web.case_page import CasePage, read_case_page
 from console.web.deciding import Decision
-from console.web.gate import signed_in
+from console.web.gate import Viewer, signed_in, viewer_of
 from console.web.paging import see_other
-from runs import backlog, claims
+from runs import backlog, cases, claims
 from runs.cases import tell_case
 from runs.errors import ClearanceError, NotFound
+from runs.refusals import escalation_ref
 from runs.values import Principal
 
 
@@ -113,11 +114,18 @@ def _show(request: HttpRequest, decision: Decision, *, fragment: str, status: in
         "typed_reason": request.POST.get("reason", "") if decision.refusal else "",
         "claim_id": new_id(),
         "operators": _others(page) if page.is_open else [],
+        "next_case": None if page.is_open else _next_case(viewer_of(request)),
         "is_fragment": wants_fragment(request),
     }
     return render_screen(
         request, "escalations/detail.html", context, fragment=fragment, status=status, tag=given.get("tag", "")
     )
+
+
+def _next_case(viewer: Viewer) -> str | None:
+    """The case that this person would settle next."""
+    first = cases.list_open_cases(viewer.settles, 1)
+    return escalation_ref(first[0].pk) if first else None
 
 
 def _others(page: CasePage) -> list[str]:

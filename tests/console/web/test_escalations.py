@@ -225,6 +225,17 @@ def test_the_answer_to_htmx_is_the_settled_card_in_place_of_the_form(mara: Visit
     assert not answer.has_form(f"{case}resolutions/")
 
 
+def test_after_a_decision_the_next_case_is_one_click_away(mara: Visitor, case: str) -> None:
+    cast.run_with_open_case("R-1", cast.agent("other").principal)
+    answer = mara.send(f"{case}resolutions/", drawn(mara, case) | choose("keep"))
+    following = address("R-1")
+
+    last = mara.send(f"{following}resolutions/", drawn(mara, following) | choose("keep"))
+
+    assert f'href="{following}">Next case' in answer.html
+    assert "Next case" not in last.text
+
+
 def test_a_settled_case_shows_the_record_as_its_operator_saw_it(mara: Visitor, case: str) -> None:
     mara.post(f"{case}resolutions/", drawn(mara, case) | choose("apply"))
 
