@@ -53,6 +53,7 @@ ACCOUNT_LINKS = (
     AccountLink("Account", "user", "account:overview"),
     AccountLink("Password", "key-round", "account_change_password"),
     AccountLink("Second factor", "shield-check", "mfa_index"),
+    AccountLink("Waiting for a second admin", "hourglass", "confirmations:list", OVERSEERS),
     AccountLink("People", "users", "people:list", OVERSEERS),
     AccountLink("Agents", "bot", "agents:list", OVERSEERS),
     AccountLink("Destinations", "globe", "destinations:list", OVERSEERS),

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import reverse
 
 from outbox.models import Effect
 from outbox.states import EffectState
 from runs.chain import rfc3339
 from runs.halting import Halt, read_halt
 from runs.models import Person
+from runs.states import Role
 
 JSON = Any
 
@@ -46,9 +48,13 @@ def tell_halt(halt: Halt | None) -> dict[str, JSON]:
 
 
 def banner(request: HttpRequest) -> Mapping[str, Any]:
-    """Context processor: `halt`, while one is on, for everybody who is signed in."""
+    """Context processor for whoever is signed in: `halt`, while one is on; `halt_switch`, its address, for admins."""
     person = getattr(request, "user", None)  # a request refused early has none
-    if not isinstance(person, Person) or (halt := read_halt()) is None:
+    if not isinstance(person, Person):
         return {}
+    switch = {"halt_switch": reverse("halt:switch")} if Role.ADMIN in person.roles else {}
+    halt = read_halt()
+    if halt is None:
+        return switch
     told = {"since": halt.since, "by": halt.by, "reason": halt.reason, "in_force": halt.in_force}
-    return {"halt": {**told, "in_flight": in_flight()}}
+    return {**switch, "halt": {**told, "in_flight": in_flight()}}

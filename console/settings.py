@@ -124,6 +124,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "console.context.navigation",
                 "console.context.appearance",
+                "console.halt.banner",
             ],
         },
     },

@@ -20,7 +20,7 @@ from runs.catalog import list_workflows
 from runs.chain import rfc3339
 from runs.errors import Fault, InvalidParams
 from runs.loading.forms import GROUP, SCOPE
-from runs.models import Agent, Person
+from runs.models import Agent, AuthorityChange, Person
 from runs.requests import Answer, once
 from runs.values import Principal
 
@@ -49,6 +49,11 @@ def list_agents(limit: int, *, after: str = "", q: str = "") -> list[Agent]:
     """Agents by name with their owners, those after `after`; `q` is the beginning of their names."""
     agents = Agent.objects.select_related("owner").filter(name__gt=after, name__startswith=q)
     return list(agents.order_by("name")[:limit])
+
+
+def list_changes(name: str) -> list[AuthorityChange]:
+    """What was changed about an agent, the newest first."""
+    return list(AuthorityChange.objects.filter(subject=name, kind__startswith="agent.").order_by("-id"))
 
 
 # ---- creating and changing -------------------------------------------------------------------------------

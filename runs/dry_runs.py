@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runs import store
-from runs.conflicts import MAX_VERSIONS_BACK, Case, classify, state_at_base
+from runs.conflicts import MAX_VERSIONS_BACK, Case, changed_since, classify, state_at_base
 from runs.definitions import Command, Workflow
 from runs.errors import Fault, InvalidParams
 from runs.transitions import apply, check_params, require_legal
-from runs.values import Between, Judgement, RunReading, RunState
+from runs.values import Between, ChangedField, Judgement, RunReading, RunState
 
 JSON = Any
 
@@ -50,6 +50,13 @@ def try_command(actor: str, run: RunReading, workflow: Workflow, trial: Trial) -
     if judgement.unchanged:
         return Verdict("unchanged", judgement.rule, judgement.because)
     return Verdict(judgement.disposition.value, judgement.rule, judgement.because)
+
+
+def changed_between(run: RunReading, base_version: int, current_version: int) -> tuple[ChangedField, ...]:
+    """What was touched between two versions of a run, and by whom last. Raises `InvalidParams` as a trial does."""
+    between = _between(run, base_version, current_version)
+    current = _state_at(run, current_version)
+    return changed_since(state_at_base(current, between), current, between)
 
 
 def _command(workflow: Workflow, trial: Trial) -> Command:

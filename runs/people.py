@@ -61,6 +61,11 @@ def list_people(limit: int, *, after: str = "", q: str = "") -> list[Person]:
     return list(people.order_by("username")[:limit])
 
 
+def list_changes(username: str) -> list[AuthorityChange]:
+    """What was changed about a person, the newest first."""
+    return list(AuthorityChange.objects.filter(subject=username, kind__startswith="person.").order_by("-id"))
+
+
 # ---- creating --------------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,12 @@ def list_history(slug: str, limit: int) -> list[PastPolicy]:
     return [PastPolicy(row, policy, changes) for row, policy, changes in history][:limit]
 
 
+def past_policy(slug: str, version: int) -> Policy | None:
+    """A policy as it was at one version, if there was such a version."""
+    row = PolicyVersion.objects.filter(slug=slug, version=version).first()
+    return None if row is None else _from_row(row)
+
+
 def _from_row(row: PolicyVersion) -> Policy:
     return authority.policy_from_terms(json.loads(row.terms), row.version, row.authority_version)
 

@@ -10,6 +10,10 @@ from pytest_django.fixtures import Settings
 from console import context
 from tests.browser.gallery import ORIGIN
 
+# The browser's event loop runs in the thread of the tests for the rest of the session, and Django would refuse the
+# database there although nothing is asynchronous.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ON_A_MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
