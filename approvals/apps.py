@@ -1,3 +1,5 @@
+"""The app of review: artifacts, snapshots, decisions."""
+
 from django.apps import AppConfig
 
 

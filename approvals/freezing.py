@@ -210,13 +210,43 @@ def _payload(attempted: Freeze, artifacts: Sequence[Artifact]) -> bytes:
 
 def _snapshot(attempted: Freeze, also_proposed_by: str | None) -> Snapshot:
     """The snapshot row, not yet written."""
-    attempt, run, action = attempted.attempt, attempted.attempt.run, attempted.action
+    attempt, run = attempted.attempt, attempted.attempt.run
     artifacts = _artifacts(attempted)
+    candidate = _candidate(attempted, artifacts)
+    sealed = manifest.manifest_bytes(candidate)
+    proposer = (attempt.principal.actor, attempt.request.on_behalf_of)
+    parts = parts_in(run, attempted.facts, proposer, artifacts, also_proposed_by)
+    shown = json.loads(candidate.payload)
+    return Snapshot(
+        id=candidate.snapshot,
+        run_id=run.id,
+        run_version=candidate.run_version,
+        candidate=run.candidate_count + 1,
+        action=candidate.action,
+        contract=candidate.contract,
+        manifest=sealed,
+        manifest_sha256=tagged(sealed),
+        payload=candidate.payload,
+        payload_sha256=tagged(candidate.payload),
+        facts_sha256=manifest.facts_sha256(candidate.facts),
+        destination=candidate.destination.name,
+        destination_revision=candidate.destination.revision,
+        sentence=payload.sentence(attempted.action.sentence, run.key, candidate.facts, shown),
+        compensates=candidate.of,
+        proposed_by=candidate.proposed_by,
+        parts=json.dumps([asdict(part) for part in parts], ensure_ascii=False),
+        authority_version=attempt.policy.authority_version,
+        frozen_at=attempt.found.now,
+        expires_at=attempt.found.now + timedelta(seconds=attempt.policy.decision_expires_after),
+    )
+
+
+def _candidate(attempted: Freeze, artifacts: Sequence[Artifact]) -> manifest.Candidate:
+    """Everything that comes under review, as it is now."""
+    attempt, run, action = attempted.attempt, attempted.attempt.run, attempted.action
     destination = destinations.current_revision(action.destination)
     body = _payload(attempted, artifacts)
-    facts = {name: run.state.fields[name] for name in sorted(attempted.facts)}
-    frozen = [manifest.FrozenArtifact(a.pk, a.slot, a.content_id, a.input_version, a.content.size) for a in artifacts]
-    candidate = manifest.Candidate(
+    return manifest.Candidate(
         snapshot=manifest.snapshot_id(run.key, run.version + 1, run.candidate_count + 1),
         run=run.key,
         workflow=run.workflow,
@@ -224,8 +254,11 @@ def _snapshot(attempted: Freeze, also_proposed_by: str | None) -> Snapshot:
         run_version=run.version + 1,
         action=action.name,
         input_version=run.input_version,
-        facts=facts,
-        artifacts=frozen,
+        facts={name: run.state.fields[name] for name in sorted(attempted.facts)},
+        artifacts=[
+            manifest.FrozenArtifact(row.pk, row.slot, row.content_id, row.input_version, row.content.size)
+            for row in artifacts
+        ],
         destination=destinations.frozen(destination),
         payload=body,
         media_type=payload.MEDIA_TYPE,
@@ -233,31 +266,6 @@ def _snapshot(attempted: Freeze, also_proposed_by: str | None) -> Snapshot:
         proposed_by=attempt.principal.actor,
         denied_before=_denied_before(run, body, destination),
         of=attempted.params["of"],
-    )
-    sealed = manifest.manifest_bytes(candidate)
-    proposer = (attempt.principal.actor, attempt.request.on_behalf_of)
-    parts = parts_in(run, attempted.facts, proposer, artifacts, also_proposed_by)
-    return Snapshot(
-        id=candidate.snapshot,
-        run_id=run.id,
-        run_version=candidate.run_version,
-        candidate=run.candidate_count + 1,
-        action=action.name,
-        contract=action.contract,
-        manifest=sealed,
-        manifest_sha256=tagged(sealed),
-        payload=body,
-        payload_sha256=tagged(body),
-        facts_sha256=manifest.facts_sha256(facts),
-        destination=destination.name,
-        destination_revision=destination.revision,
-        sentence=payload.sentence(action.sentence, run.key, facts, json.loads(body)),
-        compensates=candidate.of,
-        proposed_by=candidate.proposed_by,
-        parts=json.dumps([asdict(part) for part in parts], ensure_ascii=False),
-        authority_version=attempt.policy.authority_version,
-        frozen_at=attempt.found.now,
-        expires_at=attempt.found.now + timedelta(seconds=attempt.policy.decision_expires_after),
     )
 
 

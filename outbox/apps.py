@@ -1,3 +1,5 @@
+"""The app of effects: what is sent, and what came of it."""
+
 from django.apps import AppConfig
 
 

@@ -1,3 +1,5 @@
+"""The app of records: fields, commands, conflicts, the ledger."""
+
 from django.apps import AppConfig
 
 

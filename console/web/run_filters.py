@@ -8,7 +8,7 @@ from django import forms
 from django.http import QueryDict
 
 from console.web.paging import Page
-from runs.models import STATUSES
+from runs.models.ledger import STATUSES
 from runs.queries import RunSummary
 
 
