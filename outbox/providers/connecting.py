@@ -22,7 +22,7 @@ class Refused(httpcore.ConnectError):
     """The name resolves to an address that effects may not go to. Nothing left."""
 
 
-class _Deadline:
+class Deadline:
     """The end of the time that a whole exchange may take."""
 
     def __init__(self, limit: timedelta) -> None:
@@ -39,7 +39,7 @@ class _Deadline:
 class _Stream(httpcore.NetworkStream):
     """A network stream under a deadline, so that a provider that trickles cannot hold us."""
 
-    def __init__(self, inner: httpcore.NetworkStream, deadline: _Deadline) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._inner, self._deadline = inner, deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -64,7 +64,7 @@ class _Stream(httpcore.NetworkStream):
 class _Backend(httpcore.SyncBackend):
     """Resolves by itself and connects only to an address that was checked."""
 
-    def __init__(self, deadline: _Deadline) -> None:
+    def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
 
     def connect_tcp(
@@ -104,5 +104,5 @@ def resolve(host: str, port: int) -> list[str]:
 def pool(limit: timedelta) -> httpcore.ConnectionPool:
     """A pool for one exchange: fresh connection, verified TLS, at most `limit` in all."""
     return httpcore.ConnectionPool(
-        ssl_context=ssl.create_default_context(), retries=0, network_backend=_Backend(_Deadline(limit))
+        ssl_context=ssl.create_default_context(), retries=0, network_backend=_Backend(Deadline(limit))
     )

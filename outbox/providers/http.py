@@ -24,6 +24,8 @@ JSON = Any
 #: A provider that asks to wait longer than this is asked again after it.
 LONGEST_RETRY_AFTER = timedelta(hours=24)
 
+_MOST_DIGITS = 9  # whoever writes more wants the longest wait
+
 _DRIFTED = re.compile(r"idempotency-key-reused/?\Z")
 
 
@@ -182,7 +184,7 @@ def read_retry_after(text: str | None) -> timedelta | None:
     if text is None:
         return None
     if text.strip().isdecimal():
-        return min(timedelta(seconds=min(int(text), 10**6)), LONGEST_RETRY_AFTER)
+        return min(timedelta(seconds=int(text.strip()[:_MOST_DIGITS])), LONGEST_RETRY_AFTER)
     try:
         wait = parsedate_to_datetime(text) - datetime.now(UTC)
     except (TypeError, ValueError):

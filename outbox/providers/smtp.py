@@ -9,18 +9,26 @@ import re
 import smtplib
 import socket
 import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+import httpcore
 from django.conf import settings
 
 from approvals.addresses import DEFAULT_PORTS
 from outbox.providers.base import Known, Result, Sending, Target
-from outbox.providers.connecting import resolve
+from outbox.providers.connecting import Deadline, resolve
 from outbox.states import Answer, Outcome
+
+#: How long a server that asks to come back later is left alone; its answers name no time.
+WAIT_AS_ASKED = timedelta(minutes=1)
+GOODBYE_SECONDS = 1
 
 
 class SmtpAdapter:
@@ -33,13 +41,19 @@ class SmtpAdapter:
 
     def send(self, target: Target, sending: Sending) -> Result:
         """Send once. Until the end of DATA nothing has left; after it nobody knows until the server answers."""
-        message = compose(sending)
         try:
-            server = _connect(target, sending.timeout)
-        except (OSError, smtplib.SMTPException) as error:
+            mail = compose(sending)
+        except Unmailable as because:
+            return Result(Outcome.REFUSED, str(because))
+        deadline = Deadline(sending.timeout)
+        try:
+            server = _connect(target, deadline)
+        except (OSError, smtplib.SMTPException, httpcore.ConnectError) as error:
             return Result(Outcome.NEVER_LEFT, _words(error))
-        with server:
-            return _transmit(server, message)
+        try:
+            return _transmit(server, mail, deadline)
+        finally:
+            _part_with(server)
 
     def look_up(self, target: Target, idempotency_key: str, timeout: timedelta) -> Known:
         """Mail servers cannot be asked."""
@@ -50,30 +64,68 @@ class SmtpAdapter:
         return Known(Answer.NOT_FOUND, "mail cannot be taken back")
 
 
-def compose(sending: Sending) -> EmailMessage:
-    """The message of an operation: the same one on every attempt. The payload's exact bytes are attached."""
-    given = json.loads(sending.payload)
+class Unmailable(ValueError):
+    """The payload is no message to one person; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message, and the bare address of the one person it goes to."""
+
+    message: EmailMessage
+    recipient: str
+
+
+def compose(sending: Sending) -> Mail:
+    """The message of an operation: the same one on every attempt. The payload's exact bytes are attached.
+
+    Raises `Unmailable`.
+    """
+    try:
+        given = json.loads(sending.payload)
+        message = _message(sending, str(given["to"]), str(given["subject"]), str(given.get("text", "")))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Unmailable(f"The payload is no message: {type(error).__name__}.") from error
+    addresses = message["To"].addresses
+    if len(addresses) != 1 or not (addresses[0].username and addresses[0].domain):
+        raise Unmailable("The payload does not name exactly one address.")
+    if not addresses[0].addr_spec.isascii():
+        raise Unmailable("The address has letters that not every mail server takes.")
+    return Mail(message, addresses[0].addr_spec)
+
+
+def _message(sending: Sending, to: str, subject: str, text: str) -> EmailMessage:
     message = EmailMessage()
-    message["Message-ID"] = f"<{sending.operation_id}@{settings.DEFAULT_FROM_EMAIL.rpartition('@')[2]}>"
+    # A colon may not stand in a message id, nor a slash in the key of a run.
+    number, domain = sending.operation_id.replace(":", "/"), settings.DEFAULT_FROM_EMAIL.rpartition("@")[2]
+    message["Message-ID"] = f"<{number}@{domain}>"
     message["From"] = settings.DEFAULT_FROM_EMAIL
-    message["To"] = str(given["to"])
-    message["Subject"] = str(given["subject"])
+    message["To"] = to
+    message["Subject"] = subject
     message["X-Clearance-Payload-SHA256"] = sending.payload_sha256
-    message.set_content(str(given.get("text", "")))
+    message.set_content(text)
     message.add_attachment(sending.payload, maintype="application", subtype="json", filename="payload.json")
     return message
 
 
-def _connect(target: Target, timeout: timedelta) -> smtplib.SMTP:
+# ---- the dialogue ----------------------------------------------------------------------------------------
+
+
+def _connect(target: Target, deadline: Deadline) -> smtplib.SMTP:
     url = urlsplit(target.url)
     host, port = url.hostname or "", url.port or DEFAULT_PORTS[url.scheme]
-    address, seconds, context = resolve(host, port)[0], timeout.total_seconds(), ssl.create_default_context()
+    address, context = resolve(host, port)[0], ssl.create_default_context()
+    seconds = deadline.left(None, TimeoutError)
     if url.scheme == "smtps":
         return _Tls(host, address, port, seconds, context)
     server = smtplib.SMTP(address, port, timeout=seconds)
-    if url.scheme == "smtp+tls":
-        server._host = host  # type: ignore[attr-defined]  # the name that the certificate is checked against
-        server.starttls(context=context)
+    try:
+        if url.scheme == "smtp+tls":
+            server._host = host  # type: ignore[attr-defined]  # the name that the certificate is checked against
+            server.starttls(context=context)
+    except BaseException:
+        server.close()
+        raise
     return server
 
 
@@ -86,27 +138,51 @@ class _Tls(smtplib.SMTP_SSL):
 
     def _get_socket(self, host: str, port: int, timeout: float) -> ssl.SSLSocket:
         opened = socket.create_connection((host, port), timeout)
-        return self.context.wrap_socket(opened, server_hostname=self._name)
+        try:
+            return self.context.wrap_socket(opened, server_hostname=self._name)
+        except BaseException:
+            opened.close()
+            raise
 
 
-def _transmit(server: smtplib.SMTP, message: EmailMessage) -> Result:
+def _transmit(server: smtplib.SMTP, mail: Mail, deadline: Deadline) -> Result:
     """The dialogue, step by step, because what a failure means depends on the step."""
+    steps: tuple[tuple[int, Callable[[], tuple[int, bytes]]], ...] = (
+        (2, server.ehlo),
+        (2, lambda: server.mail(settings.DEFAULT_FROM_EMAIL)),
+        (2, lambda: server.rcpt(mail.recipient)),
+        (3, lambda: server.docmd("DATA")),
+    )
     try:
-        server.ehlo_or_helo_if_needed()
-        for code, words in (server.mail(message["From"]), server.rcpt(message["To"])):
-            if code >= 400:
-                return _answered(code, words, Outcome.REFUSED)
-        code, words = server.docmd("DATA")
-        if code != 354:
-            return _answered(code, words, Outcome.REFUSED)
+        for expected, step in steps:
+            _allow(server, deadline)
+            code, words = step()
+            if code // 100 != expected:
+                return _answered(code, words, Outcome.NEVER_LEFT)
     except (OSError, smtplib.SMTPException) as error:
         return Result(Outcome.NEVER_LEFT, _words(error))
     try:
-        server.send(_as_data(message))
+        _allow(server, deadline)
+        server.send(_as_data(mail.message))
         code, words = server.getreply()
     except (OSError, smtplib.SMTPException) as error:
         return Result(Outcome.UNKNOWN, _words(error))
-    return _answered(code, words, Outcome.ACCEPTED if code == 250 else Outcome.REFUSED)
+    return _answered(code, words, Outcome.ACCEPTED if code // 100 == 2 else Outcome.UNKNOWN)
+
+
+def _allow(server: smtplib.SMTP, deadline: Deadline) -> None:
+    """Let the next step take what is left of the time."""
+    if server.sock is not None:
+        server.sock.settimeout(deadline.left(None, TimeoutError))
+
+
+def _part_with(server: smtplib.SMTP) -> None:
+    """Say goodbye. Nothing depends on how that is answered, nor waits for it long."""
+    with suppress(OSError, smtplib.SMTPException):
+        if server.sock is not None:
+            server.sock.settimeout(GOODBYE_SECONDS)
+        server.quit()
+    server.close()
 
 
 def _as_data(message: EmailMessage) -> bytes:
@@ -114,13 +190,13 @@ def _as_data(message: EmailMessage) -> bytes:
     return re.sub(rb"(?m)^\.", b"..", message.as_bytes(policy=SMTP)) + b"\r\n.\r\n"
 
 
-def _answered(code: int, words: bytes, outcome: Outcome) -> Result:
+def _answered(code: int, words: bytes, otherwise: Outcome) -> Result:
     """A 4xx of SMTP asks to come back later; a 5xx is for good."""
+    outcome = {4: Outcome.THROTTLED, 5: Outcome.REFUSED}.get(code // 100, otherwise)
     told = words.decode(errors="replace")[:200]
-    if 400 <= code < 500:
-        return Result(Outcome.THROTTLED, f"answered {code} {told}", retry_after=timedelta(minutes=1), http_status=code)
-    number = told.split()[-1] if outcome is Outcome.ACCEPTED and told else None
-    return Result(outcome, f"answered {code} {told}", provider_request_id=number, http_status=code)
+    number = told.split()[-1] if outcome is Outcome.ACCEPTED and told.split() else None
+    wait = WAIT_AS_ASKED if outcome is Outcome.THROTTLED else None
+    return Result(outcome, f"answered {code} {told}", number, code, wait)
 
 
 def _words(error: Exception) -> str:

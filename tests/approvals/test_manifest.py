@@ -82,7 +82,7 @@ def test_a_compensation_names_what_it_compensates_and_nothing_else_does() -> Non
 
 
 def test_the_order_in_which_artifacts_and_facts_are_given_makes_no_difference() -> None:
-    turned = replace(CANDIDATE, artifacts=[CALCULATION, RESEARCH], facts=dict(reversed(CANDIDATE.facts.items())))
+    turned = replace(CANDIDATE, artifacts=[CALCULATION, RESEARCH], facts=dict(reversed(list(CANDIDATE.facts.items()))))
 
     assert manifest_bytes(turned) == manifest_bytes(CANDIDATE)
 

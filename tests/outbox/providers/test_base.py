@@ -1,0 +1,30 @@
+"""The door to every provider: shut while a transaction is open."""
+
+import pytest
+from django.db import transaction
+
+from outbox import dispatch, lookups, remediations
+from outbox.providers import ADAPTERS
+from outbox.providers.base import outside
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_provider_is_called_while_a_transaction_is_open() -> None:
+    outside()
+
+    with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
+        outside()
+
+
+@pytest.mark.parametrize("module", [dispatch, lookups, remediations])
+def test_whatever_calls_a_provider_goes_through_that_door(module: object) -> None:
+    assert getattr(module, "outside", None) is outside
+
+
+def test_the_adapters_are_known_by_the_names_that_destinations_use() -> None:
+    can = {
+        name: (adapter.can_recognise_repeats, adapter.can_look_up, adapter.can_cancel)
+        for name, adapter in ADAPTERS.items()
+    }
+
+    assert can == {"http": (True, True, True), "sandbox": (True, True, True), "smtp": (False, False, False)}
