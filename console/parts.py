@@ -6,7 +6,6 @@ Each part has a real probe: a query, a PING, an HTTP answer, a reply of the work
 import http.client
 import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from django.conf import settings
@@ -65,15 +64,11 @@ def application(names: Sequence[str], home: Path) -> list[Part]:
 
 
 def demo(home: Path) -> list[Part]:
-    """The demo's provider and its agents, as far as this checkout has them."""
+    """The demo's provider and its agents."""
     port = sandbox_port(settings.CLEARANCE_PORT)
     sandbox = ["manage.py", "sandbox", "--port", str(port), "--ledger", str(home / "sandbox-ledger.jsonl")]
-    wanted = []
-    if find_spec("console.management.commands.sandbox"):
-        wanted.append(_part("sandbox", sandbox, lambda: _answers(port, "/ledger")))
-    if find_spec("console.management.commands.agent_demo"):
-        wanted.append(_part("agents", ["manage.py", "agent_demo"], lambda: True))
-    return wanted
+    provider = _part("sandbox", sandbox, lambda: _answers(port, "/ledger"))
+    return [provider, _part("agents", ["manage.py", "agent_demo"], lambda: True)]
 
 
 def sandbox_port(console_port: int) -> int:

@@ -8,8 +8,6 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from django.conf import settings
@@ -18,7 +16,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connections
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 
-from console import binaries, embedded, parts, schema
+from console import binaries, demo, embedded, parts, schema
 from console.binaries import Account
 from console.checks import TAG
 from console.home import APP_ROLE, OWNER_ROLE, Home
@@ -142,12 +140,12 @@ class Startup:
             return  # where parts run apart, migrating is a step of its own
         if not (own and schema.is_current()):
             self._migrate(note=own)
-        if not WorkflowRevision.objects.exists() and find_spec("console.management.commands.workflows"):
+        if not WorkflowRevision.objects.exists():
             shipped = sorted(str(file) for file in (settings.BASE_DIR / "runs" / "workflows").glob("*.toml"))
             call_command("workflows", "apply", *shipped)
-        if self._demo and find_spec("console.demo"):
+        if self._demo:
             self._say("demo: seeding what is missing")
-            import_module("console.demo").seed(home.root)
+            demo.seed(home.root)
         connections.close_all()
 
     def _migrate(self, *, note: bool) -> None:
