@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from console.web import agents, confirmations, destinations, dry_runs, halt, people, policies, workflows
+from console.web import agents, confirmations, destinations, dry_runs, halt, insights, people, policies, workflows
 
 WORKFLOWS = [
     path("", workflows.list_workflows, name="list"),
@@ -52,5 +52,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("agents/", include((AGENTS, "agents"))),
     path("destinations/", include((DESTINATIONS, "destinations"))),
     path("halt/", include(([path("", halt.switch, name="switch")], "halt"))),
+    path("insights/", include(([path("", insights.overview, name="overview")], "insights"))),
     path("workflows/", include((WORKFLOWS, "workflows"))),
 ]

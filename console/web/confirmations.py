@@ -42,7 +42,12 @@ PAGE_SIZE = 30
 CURSOR: CursorType[str] = CursorType("waiting-steps", str)
 
 #: Where the subject of a step is told, by the beginning of its kind.
-_SUBJECTS = {"policy": "workflows:policy", "person": "people:detail", "destination": "destinations:detail"}
+_SUBJECTS = {
+    "policy": "workflows:policy",
+    "person": "people:detail",
+    "destination": "destinations:detail",
+    "effect": "effects:detail",
+}
 
 
 class SettlingForm(forms.Form):
