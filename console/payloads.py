@@ -111,8 +111,9 @@ def inspect_json(text: str) -> Shown:
         piece = inspect(text[at : run.start("run")])
         lines = run["run"].count("\\n")
         words = f"{lines:,} line breaks" if lines else f"{len(run['run']):,} blanks"
+        finding = "long runs of empty lines" if lines else "long runs of blanks"
         segments += [*piece.segments, Segment(Kind.COLLAPSED, f"⟨{words}⟩", "folded: nothing else was here")]
-        findings |= dict.fromkeys((*piece.findings, "long runs of line breaks or blanks"))
+        findings |= dict.fromkeys((*piece.findings, finding))
         at = run.end()
     rest = inspect(text[at:])
     return Shown((*segments, *rest.segments), tuple(findings | dict.fromkeys(rest.findings)))
@@ -147,7 +148,9 @@ def first_facts(payload: Payload, template: Mapping[str, str] | None, most: int)
 def _fact(name: str, top: Mapping[str, JSON], template: Mapping[str, str]) -> Fact:
     names = (name, "currency") if name == "amount" and "currency" in top else (name,)
     text = " ".join(written(top[each]) for each in names)
-    fields = tuple(template[each][len("{fields.") : -1] for each in names if template.get(each, "").startswith("{fields."))
+    fields = tuple(
+        template[each][len("{fields.") : -1] for each in names if template.get(each, "").startswith("{fields.")
+    )
     label = name.replace("_", " ").replace("-", " ")
     return Fact(str(inspect(label)).capitalize(), cut(inspect_name(text)), fields)
 

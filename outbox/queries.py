@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from approvals.models import Decision
 from approvals.reviewing import Review, describe
 from approvals.states import SnapshotState
 from outbox.cases import Case
@@ -15,6 +16,7 @@ from outbox.remediations import remediation_ref
 from outbox.retry import replayable_until
 from outbox.states import EffectState
 from runs.chain import rfc3339
+from runs.models import WaitingStep
 from runs.states import RunStatus
 from runs.transitions import legality
 
@@ -111,6 +113,18 @@ def list_effects(
         at, number = before
         rows = rows.filter(authorized_at__lte=at).exclude(authorized_at=at, operation_id__gte=number)
     return list(rows.order_by("-authorized_at", "-operation_id")[:limit])
+
+
+def approvals_of(effect: Effect) -> list[Decision]:
+    """The approvals that were spent on an effect, the earliest first."""
+    rows = Decision.objects.select_related("person").filter(pk__in=effect.approvals)
+    return list(rows.order_by("decided_at", "id"))
+
+
+def open_steps_of(effect: Effect) -> list[WaitingStep]:
+    """What was asked for about an effect and waits for a second admin, the earliest first."""
+    rows = WaitingStep.objects.select_related("proposed_by").filter(state="open", subject=effect.pk)
+    return list(rows.filter(kind__startswith="effect.").order_by("id"))
 
 
 def tell_row(effect: Effect) -> dict[str, JSON]:

@@ -15,13 +15,15 @@ from console.web.case_queue import CaseQueue
 from console.web.gate import signed_in, viewer_of
 from console.web.paging import Page
 from console.web.queues import COUNTED_AT_MOST, QUEUES, Queue, Stretch, queues_of, read_stretch
+from console.web.repair_queue import RepairQueue
+from console.web.review_queue import ReviewQueue
 from runs import backlog
 from runs.errors import NotFound
 from runs.values import Principal
 
 PAGE_SIZE = 50
 
-QUEUES.append(CaseQueue())
+QUEUES.extend((ReviewQueue(), CaseQueue(), RepairQueue()))
 
 
 @dataclass(frozen=True, slots=True)

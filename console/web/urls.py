@@ -28,4 +28,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include(([path("", inbox.show, name="list")], "inbox"))),
     path("runs/", include((RUNS, "runs"))),
     path("escalations/", include((ESCALATIONS, "escalations"))),
+    path("", include("console.web.review_urls")),
+    path("", include("console.web.admin_urls")),
 ]

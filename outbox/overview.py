@@ -1,0 +1,151 @@
+"""Effects in numbers and in lists: how many stand where, which failures share a cause, what waits for an admin.
+
+Writes nothing and takes no locks. Every count is bounded: beyond a limit a number says no more, and counting costs.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from outbox.models import OPEN, Effect, Remediation
+from outbox.states import EffectState
+from runs.transactions import execute
+
+#: Counts stop here, and failures are grouped over so many of the newest.
+COUNTED_AT_MOST, GROUPED_AT_MOST = 1000, 5000
+GROUPS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class EffectFilter:
+    """Which effects are asked for; what is empty narrows nothing."""
+
+    workflows: Collection[str]
+    state: str = ""
+    destination: str = ""
+    because: str = ""
+    authorized_before: datetime | None = None
+
+    def rows(self) -> QuerySet[Effect]:
+        found = Effect.objects.filter(workflow__in=self.workflows)
+        for column in ("state", "destination", "because"):
+            if wanted := getattr(self, column):
+                found = found.filter(**{column: wanted})
+        return found.filter(authorized_at__lte=self.authorized_before) if self.authorized_before else found
+
+
+def list_rows(wanted: EffectFilter, limit: int, before: tuple[datetime, str] | None = None) -> list[Effect]:
+    """The effects asked for, the newest first, after the place `before`; without the bytes behind them."""
+    rows = wanted.rows()
+    if before:
+        at, number = before
+        rows = rows.filter(Q(authorized_at__lt=at) | Q(authorized_at=at, operation_id__lt=number))
+    return list(_without_bytes(rows).order_by("-authorized_at", "-operation_id")[:limit])
+
+
+def _without_bytes(rows: QuerySet[Effect]) -> QuerySet[Effect]:
+    heavy = ("run__fields", "snapshot__manifest", "snapshot__payload", "snapshot__parts")
+    return rows.select_related("run", "snapshot").defer(*heavy)
+
+
+_COUNTS = """
+SELECT state, (SELECT count(*) FROM (
+    SELECT FROM outbox_effect e WHERE e.state = wanted.state AND e.workflow = ANY(%(workflows)s) LIMIT %(most)s
+) AS counted)
+FROM unnest(%(states)s::text[]) AS wanted (state)
+"""
+
+
+def count_by_state(workflows: Collection[str]) -> Mapping[str, int]:
+    """How many effects stand in each state; `COUNTED_AT_MOST` stands for as many or more."""
+    states = [state.value for state in EffectState]
+    return dict(execute(_COUNTS, {"workflows": list(workflows), "states": states, "most": COUNTED_AT_MOST}).fetchall())
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Effects that stand in one state for the same reason at the same destination."""
+
+    destination: str
+    state: str
+    because: str
+    may_have_left: bool
+    count: int
+    oldest_at: datetime
+    newest_at: datetime
+
+
+_CAUSES = """
+SELECT destination, state, because, may_have_left, count(*), min(authorized_at), max(authorized_at)
+FROM (SELECT destination, state, because, may_have_left, authorized_at FROM outbox_effect
+      WHERE state IN ('failed', 'needs_reconciliation') AND workflow = ANY(%(workflows)s)
+      ORDER BY authorized_at DESC LIMIT %(most)s) newest
+GROUP BY destination, state, because, may_have_left
+ORDER BY may_have_left DESC, state DESC, count(*) DESC, destination, because
+LIMIT %(groups)s
+"""
+
+
+def group_failures(workflows: Collection[str]) -> list[Cause]:
+    """The causes of failures and unknown outcomes, unknown ones first, the most frequent first."""
+    params = {"workflows": list(workflows), "most": GROUPED_AT_MOST, "groups": GROUPS}
+    return [Cause(*row) for row in execute(_CAUSES, params).fetchall()]
+
+
+def destinations_used(workflows: Collection[str]) -> list[str]:
+    """The names of the destinations that effects of these workflows go to."""
+    rows = Effect.objects.filter(workflow__in=workflows).order_by("destination")
+    return list(rows.values_list("destination", flat=True).distinct())
+
+
+# ---- what waits for an admin -----------------------------------------------------------------------------
+
+
+def _unknown(workflows: Collection[str]) -> QuerySet[Effect]:
+    """Effects of which a person has to find something out, or that a restore put into quarantine."""
+    waiting = Q(state=EffectState.NEEDS_RECONCILIATION) | Q(quarantined=True, state__in=OPEN)
+    return Effect.objects.filter(waiting, workflow__in=workflows)
+
+
+def list_unknown(workflows: Collection[str], limit: int, after: tuple[datetime, str] | None = None) -> list[Effect]:
+    """What needs a person, the longest authorized first, after a place."""
+    rows = _unknown(workflows)
+    if after:
+        at, number = after
+        rows = rows.filter(Q(authorized_at__gt=at) | Q(authorized_at=at, operation_id__gt=number))
+    return list(_without_bytes(rows).order_by("authorized_at", "operation_id")[:limit])
+
+
+def count_unknown(workflows: Collection[str], most: int) -> int:
+    """How many effects need a person; `most` stands for as many or more."""
+    return _unknown(workflows)[:most].count()
+
+
+def _open_remediations(workflows: Collection[str]) -> QuerySet[Remediation]:
+    return Remediation.objects.filter(state="open", effect__workflow__in=workflows)
+
+
+def list_open_remediations(
+    workflows: Collection[str], limit: int, after: tuple[datetime, UUID] | None = None
+) -> list[Remediation]:
+    """Open remediations, the oldest first, after a place."""
+    rows = _open_remediations(workflows)
+    if after:
+        at, number = after
+        rows = rows.filter(Q(opened_at__gt=at) | Q(opened_at=at, pk__gt=number))
+    heavy = (
+        "effect__run__fields",
+        "effect__snapshot__manifest",
+        "effect__snapshot__payload",
+        "effect__snapshot__parts",
+    )
+    found = rows.select_related("effect__run", "effect__snapshot").defer(*heavy).prefetch_related("steps")
+    return list(found.order_by("opened_at", "id")[:limit])
+
+
+def count_open_remediations(workflows: Collection[str], most: int) -> int:
+    """How many remediations are open; `most` stands for as many or more."""
+    return _open_remediations(workflows)[:most].count()
