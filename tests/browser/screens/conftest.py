@@ -71,7 +71,7 @@ def context(request: pytest.FixtureRequest, browser: Browser, live: str) -> Iter
     size = "phone" if "phone" in request.param else "desk"
     opened = browser.new_context(
         base_url=live,
-        viewport=SIZES[size],  # type: ignore[arg-type]  # a plain dict
+        viewport=SIZES[size],
         has_touch=size == "phone",
         is_mobile=size == "phone",
         java_script_enabled="no script" not in request.param,
