@@ -7,7 +7,7 @@ hash; so a body can be erased later without breaking the chain.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from runs.digest import canonical, sha256_hex, tagged
 from runs.values import NewEntry
@@ -45,6 +45,42 @@ def entry_hash(run: str, head: Mapping[str, JSON]) -> str:
     The head holds seq, version, kind, actor, command_id, at, body_sha256 and prev_hash.
     """
     return sha256_hex(canonical({"run": run, **head}))
+
+
+class Stored(Protocol):
+    """An entry as it is stored: what its hash covers."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def command_id(self) -> str | None: ...
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def body_sha256(self) -> str: ...
+    @property
+    def prev_hash(self) -> str: ...
+
+
+def recomputed_hash(run: str, entry: Stored) -> str:
+    """The hash that a stored entry of `run` must have."""
+    head = {
+        "seq": entry.seq,
+        "version": entry.version,
+        "kind": entry.kind,
+        "actor": entry.actor,
+        "command_id": entry.command_id,
+        "at": rfc3339(entry.at),
+        "body_sha256": entry.body_sha256,
+        "prev_hash": entry.prev_hash,
+    }
+    return entry_hash(run, head)
 
 
 def link(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from runs.chain import ORIGIN, entry_hash, rfc3339
+from runs.chain import ORIGIN, recomputed_hash
 from runs.digest import tagged
 from runs.models import LedgerEntry
 from runs.queries import ENTRY_COLUMNS, Entry
@@ -74,14 +74,4 @@ def _broken(key: str, entry: Entry, seq: int, previous: str) -> str | None:
         return "It does not name the hash of the entry before it."
     if entry.body is not None and tagged(bytes(entry.body)) != entry.body_sha256:
         return "Its body is not the one that was hashed."
-    head = {
-        "seq": entry.seq,
-        "version": entry.version,
-        "kind": entry.kind,
-        "actor": entry.actor,
-        "command_id": entry.command_id,
-        "at": rfc3339(entry.at),
-        "body_sha256": entry.body_sha256,
-        "prev_hash": entry.prev_hash,
-    }
-    return None if entry_hash(key, head) == entry.hash else "Its hash is not that of what it says."
+    return None if recomputed_hash(key, entry) == entry.hash else "Its hash is not that of what it says."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from runs import catalog
 from runs.attempts import request_sha256
-from runs.chain import ORIGIN, entry_hash, rfc3339
+from runs.chain import ORIGIN, recomputed_hash
 from runs.definitions import RESERVED_NAMES, Workflow
 from runs.digest import canonical, tagged
 from runs.errors import ClearanceError
@@ -93,7 +93,7 @@ class Reading:
             yield "ledger-gapless", f"It is ahead of the run, which stands on entry {self.run.head_seq}."
         if entry.prev_hash != self.hash:
             yield "ledger-chained", "It does not name the hash of the entry before it."
-        if _hash_of(self.run.key, entry) != entry.hash:
+        if recomputed_hash(self.run.key, entry) != entry.hash:
             yield "ledger-chained", "Its hash is not that of what it says."
         if entry.version != self.version + (entry.seq == 1 or bool(entry.touched)):
             yield (
@@ -170,20 +170,6 @@ class Reading:
             yield "fold", f"Its input version is {run.input_version}; the ledger tells {self.input_version}."
         if canonical(fields).decode() != run.fields:
             yield "fold", "Its fields are not stored in canonical form."
-
-
-def _hash_of(key: str, entry: EntryRow) -> str:
-    head = {
-        "seq": entry.seq,
-        "version": entry.version,
-        "kind": entry.kind,
-        "actor": entry.actor,
-        "command_id": entry.command_id,
-        "at": rfc3339(entry.at),
-        "body_sha256": entry.body_sha256,
-        "prev_hash": entry.prev_hash,
-    }
-    return entry_hash(key, head)
 
 
 def _request_of(body: Mapping[str, JSON]) -> str:
