@@ -1,5 +1,6 @@
 """Submitting artifacts: immutable, content-addressed outputs of one worker for one slot, with their inputs."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -8,15 +9,16 @@ from typing import Any
 from approvals import blobs
 from approvals.errors import HashMismatch
 from approvals.models import Artifact
-from runs import authority, catalog, store
+from runs import catalog, store
 from runs.attempts import request_sha256
-from runs.definitions import Slot, Workflow
+from runs.definitions import Policy, Workflow
 from runs.digest import tagged
-from runs.errors import CommandIdReused, Fault, InvalidParams, NotFound
+from runs.errors import CommandIdReused, Fault, InvalidParams
 from runs.locks import claim_id, hold_run
-from runs.models import Agent, Person
-from runs.permissions import may_see, require_running, require_scope
-from runs.store import Found, Record
+from runs.models import Agent, LedgerEntry, Person
+from runs.outcomes import visible
+from runs.permissions import require_running, require_scope
+from runs.store import Found, Record, Recorded
 from runs.transactions import durable
 from runs.values import NewEntry, Principal, RunReading
 
@@ -74,47 +76,54 @@ def _submit(principal: Principal, key: str, submission: Submission, in_storage: 
     claim_id(key, principal.actor, submission.id)
     hold_run(key)
     found = store.read(key, principal.actor, submission.id)
-    principal, run, workflow = _admit(principal, found, submission)
+    run, principal, policy = visible(principal, found)
     digest = request_sha256(submission.identity())
-    if found.recorded is not None and found.recorded.request_sha256 != digest:
-        raise CommandIdReused
+    if found.recorded is not None:
+        return _replayed(found.recorded, digest)
+    _admit(principal, found, run, policy, submission)
     same = Artifact.objects.filter(
         run_id=run.id, slot=submission.slot, input_version=submission.input_version, content_id=submission.sha256
     ).first()
     if same is not None:
+        store.record_only(run.id, _record(principal, submission, digest, same), found.now)
         return Submitted(same, is_replay=True)
     blobs.keep(submission.content, submission.sha256, in_storage=in_storage)
     artifact = _insert(principal, run, submission, found)
     body = {**submission.identity(), "artifact": artifact.pk, "bytes": len(submission.content)}
     entry = NewEntry("artifact.submitted", principal.actor, submission.id, body, run.version)
-    record = Record(principal.actor, submission.id, "submit-artifact", digest, "done", {"artifact": artifact.pk})
-    store.require_step(run, run, [entry], None if found.recorded else record, found.now)
+    store.require_step(run, run, [entry], _record(principal, submission, digest, artifact), found.now)
     return Submitted(artifact, is_replay=False)
 
 
-def _admit(principal: Principal, found: Found, submission: Submission) -> tuple[Principal, RunReading, Workflow]:
-    principal = authority.current(principal, found.authority_epoch, found.now)
-    run = found.run
-    if run is None:
-        raise NotFound
-    policy = authority.policy_of(run.workflow, found.authority_epoch)
-    if not may_see(principal, run.workflow, policy):
-        raise NotFound
+def _replayed(recorded: Recorded, digest: str) -> Submitted:
+    if recorded.request_sha256 != digest:
+        raise CommandIdReused(f"{recorded.name} has this id.")
+    return Submitted(Artifact.objects.get(pk=json.loads(recorded.answer)["artifact"]), is_replay=True)
+
+
+def _record(principal: Principal, submission: Submission, digest: str, artifact: Artifact) -> Record:
+    return Record(principal.actor, submission.id, "submit-artifact", digest, "done", {"artifact": artifact.pk})
+
+
+def _admit(principal: Principal, found: Found, run: RunReading, policy: Policy, submission: Submission) -> None:
     workflow = catalog.definition(run.workflow, run.revision)
     slot = workflow.slots.get(submission.slot)
+    require_running(principal, policy, is_halted=found.is_halted)
     if slot is None:
         raise _unfit("/slot", f"{run.workflow} has no slot {submission.slot}.")
-    require_running(principal, policy, is_halted=found.is_halted)
     require_scope(principal, run.workflow, slot.scope, policy)
-    _check(run, slot, submission)
-    return principal, run, workflow
-
-
-def _check(run: RunReading, slot: Slot, submission: Submission) -> None:
     if submission.media_type not in slot.media_types:
         raise _unfit("/media_type", f"The slot takes {', '.join(slot.media_types)}.")
-    if not 1 <= submission.input_version <= run.input_version:
+    if not _was_input_version(run, workflow, submission.input_version):
         raise _unfit("/input_version", f"The run never had an input version {submission.input_version}.")
+
+
+def _was_input_version(run: RunReading, workflow: Workflow, version: int) -> bool:
+    """Whether the inputs changed at this version; they begin with version 1."""
+    if version in (1, run.input_version):
+        return True
+    changes = LedgerEntry.objects.filter(run_id=run.id, version=version, touched__overlap=sorted(workflow.material))
+    return 1 < version < run.input_version and changes.exists()
 
 
 def _unfit(pointer: str, words: str) -> InvalidParams:

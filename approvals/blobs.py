@@ -50,11 +50,16 @@ def read(sha256: str) -> bytes:
     row = Content.objects.filter(sha256=sha256).first()
     if row is None or row.erased_at is not None:
         raise NotFound("This content has been erased.")
-    if row.in_storage:
-        with storages[STORAGE].open(file_name(sha256)) as file:
-            body: bytes = file.read()
-    else:
-        body = bytes(row.body or b"")
+    body = _stored(file_name(sha256)) if row.in_storage else bytes(row.body or b"")
     if tagged(body) != sha256:
         raise HashMismatch("The stored content no longer has its hash.", expected=sha256, actual=tagged(body))
+    return body
+
+
+def _stored(name: str) -> bytes:
+    try:
+        with storages[STORAGE].open(name) as file:
+            body: bytes = file.read()
+    except FileNotFoundError as error:
+        raise NotFound("This content is missing from file storage.") from error
     return body

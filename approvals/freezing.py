@@ -137,13 +137,7 @@ def put_under_review(attempted: Freeze, merge: Judgement | None = None, applied:
     row = _snapshot(attempted, applied.case.row.principal if applied else None)
     after = _under_review(attempted, row)
     conflict = None if merge is None else Refusal.of(merge, attempt)
-    answer: dict[str, JSON] = {
-        "snapshot": row.pk,
-        "manifest_sha256": row.manifest_sha256,
-        "payload_sha256": row.payload_sha256,
-        "standing": None,
-        "effect": None,
-    }
+    answer = told(row)
     facts = {"sentence": row.sentence} | ({"conflict": conflict.ref} if conflict else {})
     entries = [_entry(attempted, after, {**answer, **facts})]
     record = attempt.record("done", answer)
@@ -163,6 +157,12 @@ def put_under_review(attempted: Freeze, merge: Judgement | None = None, applied:
         finish(applied.case, settlement)
     overtaken.settle()
     return Outcome("committed", answer, store.read_by_id(run.id), attempt.workflow, attempt.found.ledger_epoch)
+
+
+def told(row: Snapshot) -> dict[str, JSON]:
+    """What is answered to whoever froze a candidate."""
+    hashes = {"manifest_sha256": row.manifest_sha256, "payload_sha256": row.payload_sha256}
+    return {"snapshot": row.pk, **hashes, "standing": None, "effect": None}
 
 
 def _entry(attempted: Freeze, after: RunReading, facts: Mapping[str, JSON]) -> NewEntry:

@@ -24,6 +24,7 @@ from outbox.remediations import open_remediation, remediation_ref
 from outbox.states import EffectState, Step
 from runs import escalations, store
 from runs.attempts import request_sha256
+from runs.cases import as_it_stands
 from runs.definitions import Workflow
 from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, CommandIdReused, Forbidden, NotFound
 from runs.escalations import Resolution, ResolutionRequest, open_case
@@ -72,7 +73,7 @@ def _freeze(principal: Principal, key: str, expected: int, request: FreezeReques
     found = store.read(key, principal.actor, request.id, command.counted_intent)
     run, principal, policy = visible(principal, found)
     if replay := replayed(principal, found, run, expected, command):
-        return replay if replay.is_refusal else replace(replay, answer=_as_it_stands(replay.answer))
+        return replay if replay.is_refusal else replace(replay, answer=_freeze_as_it_stands(run, replay))
     source = compensated(run.id, request.of)
     outcome = freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source))
     return outcome if outcome.is_refusal else _authorize_by_standing(principal, found, outcome, request)
@@ -89,6 +90,17 @@ def _authorize_by_standing(principal: Principal, found: Found, outcome: Outcome,
     require_authorizable(review, review.row.manifest_sha256, review.run.version)
     _, run = create_effect(review, request.id, request.reason, None)
     return replace(outcome, answer=_as_it_stands(outcome.answer), run=run)
+
+
+def _freeze_as_it_stands(run: RunReading, replay: Outcome) -> dict[str, JSON]:
+    """What became of a freeze by now: its candidate; or how an operator settled it, and the candidate of that."""
+    if replay.resolution is None:
+        return _as_it_stands(replay.answer)
+    told = as_it_stands(replay.state, replay.answer, replay.resolution)
+    if replay.state != "committed":
+        return told
+    row = Snapshot.objects.get(run_id=run.id, run_version=replay.resolution["version"])
+    return told | _as_it_stands(freezing.told(row))
 
 
 def _as_it_stands(answer: Mapping[str, JSON]) -> dict[str, JSON]:
