@@ -125,6 +125,7 @@ TEMPLATES = [
                 "console.context.navigation",
                 "console.context.appearance",
                 "console.halt.banner",
+                "console.saved_filters.saved",
             ],
         },
     },

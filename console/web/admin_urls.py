@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from console.web import agents, confirmations, destinations, dry_runs, halt, insights, people, policies, workflows
+from console import saved_filters
+from console.web import (
+    agents,
+    audit,
+    confirmations,
+    destinations,
+    dry_runs,
+    halt,
+    insights,
+    people,
+    policies,
+    workflows,
+)
 
 WORKFLOWS = [
     path("", workflows.list_workflows, name="list"),
@@ -18,6 +30,17 @@ CONFIRMATIONS = [
     path("", confirmations.list_waiting, name="list"),
     path("<str:ref>/confirm/", confirmations.confirm_step, name="confirm"),
     path("<str:ref>/withdraw/", confirmations.withdraw_step, name="withdraw"),
+]
+
+AUDIT = [
+    path("", audit.list_lines, name="list"),
+    path("audit.csv", audit.export_csv, name="csv"),
+    path("audit.jsonl", audit.export_jsonl, name="jsonl"),
+]
+
+FILTERS = [
+    path("save/", saved_filters.save, name="save"),
+    path("remove/", saved_filters.remove, name="remove"),
 ]
 
 # No name of anything begins with a plus sign.
@@ -53,5 +76,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("destinations/", include((DESTINATIONS, "destinations"))),
     path("halt/", include(([path("", halt.switch, name="switch")], "halt"))),
     path("insights/", include(([path("", insights.overview, name="overview")], "insights"))),
+    path("audit/", include((AUDIT, "audit"))),
+    path("saved-filters/", include((FILTERS, "saved-filters"))),
     path("workflows/", include((WORKFLOWS, "workflows"))),
 ]
