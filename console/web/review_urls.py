@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from console.web import effect_list, effects, frozen_bytes, remediations, repair_plans, snapshots
+from console.web import effect_list, effects, freezes, frozen_bytes, remediations, repair_plans, snapshots, standing
 
 SNAPSHOTS = [
     path("<str:number>/", snapshots.detail, name="detail"),
@@ -36,8 +36,16 @@ REMEDIATIONS = [
     path("<str:ref>/steps/", remediations.take_step, name="step"),
 ]
 
+STANDING = [
+    path("", standing.list_standing, name="list"),
+    path("given/", standing.give, name="give"),
+    path("<str:ref>/revocations/", standing.revoke, name="revoke"),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("runs/", include(([path("<str:key>/freezes/<str:action>/", freezes.freeze, name="detail")], "freezes"))),
     path("snapshots/", include((SNAPSHOTS, "snapshots"))),
+    path("standing-approvals/", include((STANDING, "standing"))),
     path("effects/", include((EFFECTS, "effects"))),
     path("repair-plans/", include((REPAIR_PLANS, "repair-plans"))),
     path("remediations/", include((REMEDIATIONS, "remediations"))),

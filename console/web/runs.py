@@ -19,6 +19,7 @@ from console.web.gate import Viewer, signed_in, viewer_of
 from console.web.meeting import Met, meet
 from console.web.paging import Page, page_number, see_other
 from console.web.run_filters import RunFilters
+from console.web.run_reviews import read_run_reviews
 from runs import actions, backlog, cases, catalog, history, queries
 from runs.definitions import Workflow
 from runs.errors import ClearanceError, InputError, NotFound
@@ -110,6 +111,7 @@ def _show_page(
         "run": met.run,
         "card": card,
         "tag": tag,
+        "reviews": read_run_reviews(met.run),
         "form_is_old": _is_old(request, met),
         "is_fragment": wants_fragment(request),
     }
