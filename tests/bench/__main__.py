@@ -107,6 +107,7 @@ def _cases(env: dict[str, str], seconds: float) -> dict[str, Measure]:
     }
     for name, package in (("dbos", "dbos"), ("langgraph", "langgraph")):
         if importlib.util.find_spec(package):
+            client(name, 1, BENCH_DBOS_URL=env["BENCH_DSN"])()  # alone first: each makes its own tables
             cases[name] = client(name, CLIENTS, BENCH_DBOS_URL=env["BENCH_DSN"])
         else:
             print(f"  {name} is not installed and left out", file=sys.stderr)
