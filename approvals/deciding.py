@@ -157,10 +157,6 @@ def _moved(review: Review, seen: int) -> VersionConflict:
 
 def _require_approvable(review: Review, request: DecisionRequest) -> None:
     require_facts(review)
-    if review.row.expires_at <= review.found.now:
-        raise SnapshotNotActive(
-            "This snapshot waited too long: freeze it again.", expected="unexpired", actual="expired"
-        )
     if part := review.part_of(review.principal.id):
         raise SeparationOfDuties(f"You {part.because}: somebody else has to approve.", because=part.because)
     mine = next((item for item in review.counting if item.person_id == review.principal.id), None)

@@ -73,7 +73,7 @@ _UNDER_REVIEW = """
 FROM jsonb_to_recordset(%(terms)s::jsonb)
      AS t (workflow text, authority_version int, quorum int, is_strict bool, reviewers jsonb)
 JOIN runs_run r ON r.workflow = t.workflow AND r.active_snapshot IS NOT NULL
-JOIN approvals_snapshot s ON s.id = r.active_snapshot AND s.expires_at > clock_timestamp()
+JOIN approvals_snapshot s ON s.id = r.active_snapshot
 CROSS JOIN LATERAL (
     SELECT count(DISTINCT d.person_id) AS given, coalesce(bool_or(d.person_id = %(person)s), false) AS is_mine
     FROM approvals_decision d

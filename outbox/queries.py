@@ -82,8 +82,6 @@ def _against_consent(review: Review, state: SnapshotState) -> Iterator[str]:
     row, run = review.row, review.run
     if state is not SnapshotState.ACTIVE:
         yield f"the snapshot is {state}"
-    if row.expires_at <= review.found.now:
-        yield "the snapshot waited too long for decisions"
     if row.contract == "exact" and run.version != row.run_version:
         yield f"void: the run is at version {run.version}"
     if run.state.status is not (RunStatus.SENT if review.action.compensates else RunStatus.READY_FOR_REVIEW):

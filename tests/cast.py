@@ -13,7 +13,7 @@ import runs
 from runs import actions, authority, catalog, policies, store
 from runs.administration import AgentTerms, By, authority_change, create_agent, create_person, newest_policy
 from runs.definitions import Workflow
-from runs.models import Person
+from runs.models import Person, WorkflowRevision
 from runs.outcomes import Outcome
 from runs.states import Role
 from runs.values import CommandRequest, Principal, RunReading
@@ -30,7 +30,9 @@ _numbers = count(1)
 
 
 def workflow(slug: str = "refund") -> None:
-    """One of the shipped workflows, applied."""
+    """One of the shipped workflows, applied, unless the test has a revision of its own."""
+    if WorkflowRevision.objects.filter(slug=slug).exists():
+        return
     catalog.store_workflow((DEFINITIONS / f"{slug}.toml").read_text(), SETUP.actor)
 
 
@@ -106,10 +108,11 @@ def agent(
     scopes: tuple[str, ...] = REFUND_SCOPES,
     workflows: tuple[str, ...] = ("refund",),
     grants: tuple[str, ...] = (),
+    owner: str = "ada",
 ) -> Agent:
-    """An agent of Ada's; by default one that may do everything to refunds."""
+    """An agent, by default of Ada's; by default one that may do everything to refunds."""
     ada()
-    new = create_agent(name, AgentTerms("ada", workflows, scopes, grants), SETUP)
+    new = create_agent(name, AgentTerms(owner, workflows, scopes, grants), SETUP)
     return Agent(authority.current(Principal("agent", name)), new.token)
 
 

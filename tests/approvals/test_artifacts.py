@@ -103,7 +103,8 @@ def test_an_id_stands_for_one_submission_even_where_the_bytes_were_there_already
 
 def refused(error: type[Exception], who: Principal | None = None, **other: Any) -> Any:
     """The refusal of a submission that is fine but for these members; nothing is kept of it."""
-    sent = submission(**{"slot": "research", "inputs": 3, "content": b"{}"} | other)
+    given: dict[str, Any] = {"slot": "research", "inputs": 3, "content": b"{}"} | other
+    sent = submission(**given)
     with pytest.raises(error) as refusal:
         submit_artifact(who or coordinator(), KEY, sent)
     assert not Artifact.objects.exists()

@@ -61,14 +61,13 @@ def let_pass(effect: Effect, **duration: float) -> Effect:
 
     The owner of the tables takes the guards away for it, in the transaction of the test.
     """
+    given: dict[str, Any] = {"by": timedelta(**duration), "key": effect.pk}
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         for table, (key, columns) in _FROZEN_TIMES.items():
             moved = ", ".join(f"{name} = {name} - %(by)s" for name in columns)
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-            cursor.execute(
-                f"UPDATE {table} SET {moved} WHERE {key} = %(key)s", {"by": timedelta(**duration), "key": effect.pk}
-            )
+            cursor.execute(f"UPDATE {table} SET {moved} WHERE {key} = %(key)s", given)
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
     effect.refresh_from_db()
