@@ -22,7 +22,7 @@ JSON = Any
 MOST_MEMBERS = 100
 #: A longer value is cut where it only serves as a fact in a line, and a much longer one among the members.
 LONGEST_FACT, LONGEST_VALUE = 96, 4000
-#: Bytes and pieces that a page bears beside everything else; a longer payload has a page of its own.
+#: Characters and pieces that a page bears beside everything else; a longer payload has a page of its own.
 LARGEST_BESIDE, MOST_PIECES = 200_000, 3000
 
 _ESCAPED_RUN = re.compile(r"(?<!\\)(?P<before>(?:\\\\)*)(?P<run>(?:\\[nrt]| ){25,})")
@@ -56,7 +56,8 @@ class Payload:
     @property
     def has_own_page(self) -> bool:
         """Whether it is too long to stand whole beside the decision."""
-        return len(self.body) > LARGEST_BESIDE or len(self.exact.segments) > MOST_PIECES
+        shown = self.exact.segments
+        return len(shown) > MOST_PIECES or sum(len(segment.text) for segment in shown) > LARGEST_BESIDE
 
     @property
     def beginning(self) -> Shown:
