@@ -117,6 +117,16 @@ SETTINGS = (
         "Bearer token for `/metrics`. In production without it `/metrics` is closed.",
     ),
     Setting(
+        "CLEARANCE_URL",
+        "http://127.0.0.1 and the port",
+        "Where people reach the console, such as `https://clearance.example.com`: for the links in notifications.",
+    ),
+    Setting(
+        "CLEARANCE_SLACK_WEBHOOK",
+        "none",
+        "Address of an incoming webhook of Slack; each new case is told there once, without any value of its record.",
+    ),
+    Setting(
         "EMAIL_URL",
         "console",
         "Outgoing mail: `smtp+tls://user:password@host:587`. Absent: mail is written to the log.",

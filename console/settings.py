@@ -41,6 +41,8 @@ CLEARANCE_LIVE = env("CLEARANCE_LIVE", default="poll")
 if CLEARANCE_LIVE not in ("poll", "sse"):
     raise ImproperlyConfigured("CLEARANCE_LIVE is either poll or sse.")
 CLEARANCE_METRICS_TOKEN = env("CLEARANCE_METRICS_TOKEN", default="")
+CLEARANCE_URL = env("CLEARANCE_URL", default="").rstrip("/") or f"http://127.0.0.1:{CLEARANCE_PORT}"
+CLEARANCE_SLACK_WEBHOOK = env("CLEARANCE_SLACK_WEBHOOK", default="")
 
 # The order below is what keeps a slow answer from being sent twice; `console/checks.py` asserts it.
 EFFECT_SEND_SECONDS = 20
@@ -217,6 +219,11 @@ CELERY_BEAT_SCHEDULE = {
         # A turn nobody took in time is dropped: while no worker runs, turns must not pile up.
         "options": {"expires": CLEARANCE_SWEEP_SECONDS},
     },
+    "notify": {
+        "task": "console.tasks.sweep_notifications",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "expire-runs": {"task": "outbox.tasks.expire_runs", "schedule": 300.0, "options": {"expires": 300.0}},
 }
 
@@ -265,6 +272,7 @@ CSRF_FAILURE_VIEW = "console.refusals.csrf_failed"
 
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="clearance@localhost")
+EMAIL_TIMEOUT = 10
 
 # ---- what a browser may do with our pages --------------------------------------------------------------------
 

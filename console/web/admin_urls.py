@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from console import saved_filters
 from console.web import (
+    account,
     agents,
     audit,
     confirmations,
@@ -30,6 +31,11 @@ CONFIRMATIONS = [
     path("", confirmations.list_waiting, name="list"),
     path("<str:ref>/confirm/", confirmations.confirm_step, name="confirm"),
     path("<str:ref>/withdraw/", confirmations.withdraw_step, name="withdraw"),
+]
+
+ACCOUNT = [
+    path("", account.overview, name="overview"),
+    path("notifications/", account.change_choice, name="notifications"),
 ]
 
 AUDIT = [
@@ -76,6 +82,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("destinations/", include((DESTINATIONS, "destinations"))),
     path("halt/", include(([path("", halt.switch, name="switch")], "halt"))),
     path("insights/", include(([path("", insights.overview, name="overview")], "insights"))),
+    path("account/", include((ACCOUNT, "account"))),
     path("audit/", include((AUDIT, "audit"))),
     path("saved-filters/", include((FILTERS, "saved-filters"))),
     path("workflows/", include((WORKFLOWS, "workflows"))),
