@@ -112,9 +112,7 @@ ON CONFLICT (run_id, principal, intent) DO UPDATE SET
     last_at = excluded.last_at
 RETURNING counted, first_at
 """
-_UNCOUNT_CONFLICT = (
-    "UPDATE runs_episode SET counted = counted - 1 WHERE run_id = %s AND principal = %s AND intent = %s"
-)
+_UNCOUNT_CONFLICT = "UPDATE runs_episode SET counted = counted - 1 WHERE run_id = %s AND principal = %s AND intent = %s"
 _RESOLVE = """
 UPDATE runs_command SET state = %s, resolution = %s
 WHERE run_id = %s AND principal = %s AND command_id = %s AND state = 'escalated'
