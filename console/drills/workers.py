@@ -74,7 +74,7 @@ DRILLS = (
     ),
     Drill(
         "killed-and-nobody-to-ask",
-        "A worker is killed after the provider applied a payment; the provider neither recognises repeats nor can be asked.",
+        "A worker is killed after a payment was applied; the provider neither recognises repeats nor can be asked.",
         killed_and_nobody_to_ask,
     ),
     Drill(
