@@ -78,11 +78,11 @@ def read_payload(body: bytes) -> Payload:
     count, found = 0, dict.fromkeys(exact.findings)
     for count, (path, leaf) in enumerate(leaves(value), start=1):
         if count <= MOST_MEMBERS:
-            place = cut(inspect_name(pointer(*path)[1:]))
+            place = cut(_look(pointer(*path)[1:]))
             members.append(Member(place, cut(_shown(leaf), LONGEST_VALUE), is_set=leaf is not None))
         for part in (*path, leaf):
             if isinstance(part, str):
-                found |= dict.fromkeys(inspect_name(part).findings)
+                found |= dict.fromkeys(_look(part).findings)
     return Payload(body, value, tuple(members), max(0, count - MOST_MEMBERS), exact, tuple(found))
 
 
@@ -100,7 +100,12 @@ def leaves(value: JSON, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
 
 def _shown(leaf: JSON) -> Shown:
     """A value alone; an empty text has nothing to show."""
-    return Shown(()) if leaf in ("", None) else inspect_name(written(leaf))
+    return Shown(()) if leaf in ("", None) else _look(written(leaf))
+
+
+def _look(text: str) -> Shown:
+    """A text with what is odd about its words; in plain ASCII no letter passes for another."""
+    return inspect(text) if text.isascii() else inspect_name(text)
 
 
 def inspect_json(text: str) -> Shown:

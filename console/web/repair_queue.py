@@ -1,10 +1,11 @@
 """What admins have to see to, as a queue of the inbox: unknown outcomes first, then open remediations."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from console.cursors import CursorType
+from console.web.case_line import ageing
 from console.web.effect_list import EffectLine, line_of
 from console.web.gate import Viewer
 from console.web.queues import COUNTED_AT_MOST, Item
@@ -23,7 +24,6 @@ CURSORS: CursorType[str, datetime, str] = CursorType("inbox-repairs", str, datet
 
 #: Nobody knows what happened: that comes before everything; a remediation ranks with what is material.
 UNKNOWN_RANK, REMEDIATION_RANK = 2, 1
-DUE_AFTER = timedelta(hours=1)
 
 
 class RepairQueue:
@@ -56,30 +56,25 @@ class RepairQueue:
 
 def _effect_item(viewer: Viewer, row: Effect) -> Item:
     line: EffectLine = line_of(row)
-    ageing = _ageing(viewer, row.authorized_at)
+    tone = ageing(row.authorized_at, viewer.now)
     return Item(
         template="inbox/_effect_row.html",
-        line={"effect": line, "ageing": ageing, "is_mine": is_admin(viewer.principal)},
+        line={"effect": line, "ageing": tone, "is_mine": is_admin(viewer.principal)},
         rank=UNKNOWN_RANK,
         since=row.authorized_at,
         place=CURSORS.write("effect", row.authorized_at, row.pk),
-        mark=f"{row.pk}.{row.version}.{ageing}",
+        mark=f"{row.pk}.{row.version}.{tone}",
     )
 
 
 def _remediation_item(viewer: Viewer, row: Remediation) -> Item:
     line: RemediationLine = remediation_line(row)
-    ageing = _ageing(viewer, row.opened_at)
+    tone = ageing(row.opened_at, viewer.now)
     return Item(
         template="inbox/_remediation_row.html",
-        line={"remediation": line, "ageing": ageing, "is_mine": is_admin(viewer.principal)},
+        line={"remediation": line, "ageing": tone, "is_mine": is_admin(viewer.principal)},
         rank=REMEDIATION_RANK,
         since=row.opened_at,
         place=CURSORS.write("remediation", row.opened_at, row.pk.hex),
-        mark=f"{row.pk}.{len(row.steps.all())}.{ageing}",
+        mark=f"{row.pk}.{len(row.steps.all())}.{tone}",
     )
-
-
-def _ageing(viewer: Viewer, since: datetime) -> str:
-    waited = viewer.now - since
-    return "bad" if waited >= DUE_AFTER else "warn" if waited >= DUE_AFTER / 2 else "quiet"

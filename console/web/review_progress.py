@@ -16,6 +16,7 @@ from approvals.reviewing import Review
 from approvals.states import Boundary, SnapshotState, Verdict
 from console import stories
 from console.stories import Story
+from console.web.review_card import duration
 from outbox.authorizing import require_authorizable
 from outbox.models import Effect
 from outbox.queries import consent_of
@@ -129,8 +130,9 @@ class Progress:
         return max(0, self.needed - self.given)
 
     @property
-    def is_expired(self) -> bool:
-        return self.is_active and self.review.row.expires_at <= self.review.found.now
+    def counts_for(self) -> str:
+        """How long an approval counts once it is given."""
+        return duration(self.review.policy.decision_expires_after)
 
     @property
     def too_few(self) -> bool:
@@ -268,7 +270,7 @@ class Progress:
         """What this depends on: while it is the same, nothing of it has changed for this person."""
         found, run, effect = self.review.found, self.review.run, self.effect
         parts = (found.ledger_epoch, found.authority_epoch, found.is_halted, run.version, run.head_seq)
-        rest = (effect.version if effect else 0, self.is_expired, self.given, self.offers.replace(" ", "_"))
+        rest = (effect.version if effect else 0, self.given, self.offers.replace(" ", "_"))
         return ".".join(str(part) for part in (*parts, *rest))
 
 

@@ -12,6 +12,7 @@ from console.cursors import CursorType
 from console.hostile import Shown
 from console.lookalikes import inspect_name
 from console.payloads import cut
+from console.web.case_line import DUE_AFTER, ageing
 from console.web.gate import Viewer
 from console.web.queues import COUNTED_AT_MOST, Item
 from runs import authority, catalog
@@ -32,8 +33,12 @@ class ReviewLine:
     waiting: WaitingReview
     workflow: Workflow
     sentence: Shown
-    ageing: str  # quiet | warn | bad: the tone of how much of its time is over
+    ageing: str  # quiet | warn | bad: the tone of how long it has waited
     is_stuck: bool  # too few people could still approve it
+
+    @property
+    def due_at(self) -> datetime:
+        return self.waiting.row.frozen_at + DUE_AFTER
 
     @property
     def title(self) -> str:
@@ -85,12 +90,11 @@ def _terms(viewer: Viewer, *, stuck: bool) -> list[ReviewTerms]:
 
 def _item(viewer: Viewer, waiting: WaitingReview, *, is_stuck: bool) -> Item:
     row = waiting.row
-    over = (viewer.now - row.frozen_at) / (row.expires_at - row.frozen_at)
     line = ReviewLine(
         waiting=waiting,
         workflow=catalog.definition(row.run.workflow, row.run.revision),
         sentence=cut(inspect_name(row.sentence), LONGEST_SENTENCE),
-        ageing="bad" if over > 0.9 else "warn" if over > 0.5 else "quiet",
+        ageing=ageing(row.frozen_at, viewer.now),
         is_stuck=is_stuck,
     )
     return Item(

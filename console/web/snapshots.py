@@ -23,6 +23,7 @@ from console.web.review_form import AuthorizationForm, Deciding, Done, Revocatio
 from console.web.review_progress import Progress, read_progress
 from outbox import authorization
 from outbox.authorization import AuthorizationRequest
+from runs import steps
 from runs.errors import ClearanceError, NotFound
 from runs.values import Principal
 
@@ -69,6 +70,7 @@ def _standing(progress: Progress, tag: str) -> dict[str, Any]:
         "review": progress.review,
         "row": progress.review.row,
         "run": progress.review.run,
+        "run_expires_at": steps.expires_at(progress.review.run, progress.review.policy),
         "tag": tag,
     }
 
