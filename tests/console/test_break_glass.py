@@ -52,7 +52,7 @@ def test_it_is_in_force_and_marked_wherever_it_is_told(waiting: str) -> None:
         True, command_line.actor(), "Nobody else is here.", 0,
     )  # fmt: skip
     dora = visit(cast.dora())
-    for path in ("/workflows/refund/policy/", "/confirmations/?state=settled", "/audit/?kind=workflow.policy"):
+    for path in ("/workflows/refund/policy/", "/confirmations/?state=settled", "/audit/?kind=workflow."):
         assert "without a second person" in dora.get(path).text
 
 
