@@ -16,7 +16,7 @@ def test_what_is_not_named_stays_and_is_not_told() -> None:
 
 
 def test_a_member_of_members_is_told_by_those_also_when_one_is_gone() -> None:
-    now = {"limits": {"amount": "500.00", "fee": "5.00"}}
+    now: dict[str, object] = {"limits": {"amount": "500.00", "fee": "5.00"}}
 
     assert told(now, {"limits": {"amount": "900.00"}}) == [
         ("limits.amount", "500.00", "900.00"),

@@ -28,7 +28,7 @@ def test_every_kind_of_value_has_its_form(value: object, shown: str) -> None:
 
 
 def test_quotes_commas_and_line_ends_stay_inside_their_cell() -> None:
-    rows = [{"a": 'say "so", twice', "b": "one\ntwo"}, {"a": None}]
+    rows: list[dict[str, object]] = [{"a": 'say "so", twice', "b": "one\ntwo"}, {"a": None}]
 
     read = list(csv.reader(io.StringIO("".join(csv_lines(["a", "b"], rows)))))
 

@@ -5,7 +5,7 @@ from runs.loading import load_workflow
 from tests import cast
 
 PAY = load_workflow((cast.DEFINITIONS / "refund.toml").read_text()).workflow.actions["pay"]
-MANIFEST = {"facts": {"values": {}}}
+MANIFEST: dict[str, dict[str, dict[str, object]]] = {"facts": {"values": {}}}
 
 
 def words(**payload: object) -> list[tuple[str, bool]]:

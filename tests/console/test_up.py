@@ -86,7 +86,11 @@ def manage(*arguments: str) -> list[str]:
 
 def bare_environment() -> dict[str, str]:
     """The environment of somebody who has set nothing, whatever this session has set."""
-    ours = {"DJANGO_SETTINGS_MODULE", *(name for name in os.environ if name.startswith("TEST_"))}
+    ours = {
+        "DJANGO_SETTINGS_MODULE",
+        "DJANGO_ALLOW_ASYNC_UNSAFE",
+        *(name for name in os.environ if name.startswith("TEST_")),
+    }
     return {name: value for name, value in os.environ.items() if name not in ours} | {
         setting.name: "" for setting in SETTINGS
     }

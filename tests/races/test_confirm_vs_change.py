@@ -1,5 +1,7 @@
 """A second admin's confirmation against another one, against a change of what it rests on, and against commands."""
 
+from typing import Any
+
 import pytest
 
 from runs import confirmations, policies, store
@@ -114,7 +116,7 @@ def test_a_lower_limit_is_answered_only_when_no_command_above_it_can_still_commi
 ) -> None:
     agent = cast.agent().principal
     cast.run_received()
-    above = {"amount": "400.00", "currency": "EUR"}
+    above: dict[str, Any] = {"amount": "400.00", "currency": "EUR"}
     command = Actor("command", lambda: cast.command(agent, "R-42", "set-refund-amount", on=1, **above))
     change: Actor[Answer] = Actor("change", lambda: policy_change(dora, on=1, limits={"refund_amount": "20.00"}))
 

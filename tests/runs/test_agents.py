@@ -48,7 +48,7 @@ def test_a_new_agent_is_who_its_token_says(dora: Principal) -> None:
     answer = made(dora)
 
     principal = principal_for_token(answer.shown_once)
-    assert (principal.name, principal.owner, principal.scopes) == ("notes", "ada", {"refund:note"})
+    assert (principal.name, principal.owner, principal.scopes) == ("notes", "ada", frozenset({"refund:note"}))
     assert answer.made == tell_agent(Agent.objects.get(name="notes"))
 
 
@@ -117,7 +117,8 @@ def test_what_is_changed_holds_for_the_next_request_and_the_rest_stays(dora: Pri
     answer = changed(dora, scopes=("refund:amount",))
 
     principal = principal_for_token(token)
-    assert (principal.scopes, principal.grants, principal.workflows) == ({"refund:amount"}, {"ada"}, {"refund"})
+    held = (principal.scopes, principal.grants, principal.workflows)
+    assert held == (frozenset({"refund:amount"}), frozenset({"ada"}), frozenset({"refund"}))
     assert answer.made["scope"] == ["refund:amount"]
 
 
