@@ -17,6 +17,7 @@ from approvals.models import Decision, Shown
 from approvals.reviewing import Review
 from approvals.states import Verdict
 from runs import store
+from runs.chain import rfc3339
 from runs.errors import (
     AgentsCannotDecide,
     AlreadyDecided,
@@ -162,7 +163,13 @@ def _require_approvable(review: Review, request: DecisionRequest) -> None:
     mine = next((item for item in review.counting if item.person_id == review.principal.id), None)
     if mine is not None:
         row = next(row for row in review.decisions if decision_ref(row.pk) == mine.id)
-        raise AlreadyDecided("You approved this already.", decision=mine.id, at=row.decided_at.isoformat())
+        raise AlreadyDecided(
+            "You approved this already.",
+            expected="undecided",
+            actual=row.verdict,
+            decision=mine.id,
+            at=rfc3339(row.decided_at),
+        )
 
 
 def require_facts(review: Review) -> None:

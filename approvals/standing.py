@@ -16,12 +16,17 @@ from approvals.models import Decision, StandingApproval
 from approvals.reviewing import Review
 from runs import authority, catalog, requests, store
 from runs.errors import AgentsCannotDecide, AlreadyDecided, Fault, Forbidden, InvalidParams, NotFound
+from runs.locks import claim_id
 from runs.models import Agent
 from runs.permissions import is_admin, is_reviewer, may_see, require_going_on
 from runs.transactions import durable, execute
 from runs.values import NewEntry, Principal
 
 JSON = Any
+
+#: What the columns hold.
+MOST_MONEY = Decimal("999999999999.99")
+MOST_USES = 2**31 - 1
 
 _SPEND = """
 UPDATE approvals_standingapproval SET used = used + 1, spent = spent + %(amount)s
@@ -89,6 +94,7 @@ def give_standing_approval(principal: Principal, request: StandingRequest) -> St
     Locks: the id. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `Halted`, `WorkflowSuspended`,
     `InvalidParams`, `CommandIdReused`.
     """
+    claim_id("standing approvals", principal.actor, request.id)
     found = store.read("")
     principal = authority.current(principal, found.authority_epoch, found.now)
     policy = authority.policy_of(request.workflow, found.authority_epoch)
@@ -124,14 +130,19 @@ def _check(request: StandingRequest, now: datetime) -> None:
     action = catalog.latest(request.workflow).actions.get(request.action)
     faults = {
         "/action": action is None or action.standing is None,
-        "/limit": not 0 < request.limit <= request.total,
-        "/total": request.total <= 0,
-        "/uses": request.uses < 1,
+        "/limit": not (_is_money(request.limit) and request.limit <= request.total),
+        "/total": not _is_money(request.total),
+        "/uses": not 1 <= request.uses <= MOST_USES,
         "/expires_at": request.expires_at <= now,
     }
     words = "This value is not possible here."
     if errors := [Fault(pointer, "unacceptable", words) for pointer, bad in faults.items() if bad]:
         raise InvalidParams("This cannot be approved in advance.", errors=errors)
+
+
+def _is_money(amount: Decimal) -> bool:
+    """Whether an amount is one that is kept exactly: positive, in hundredths."""
+    return amount.is_finite() and 0 < amount <= MOST_MONEY and amount == round(amount, 2)
 
 
 @durable
@@ -140,6 +151,7 @@ def revoke_standing_approval(principal: Principal, ref: str, request_id: str, re
 
     Locks: the id. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AlreadyDecided`, `CommandIdReused`.
     """
+    claim_id("standing approvals", principal.actor, request_id)
     found = store.read("")
     principal = authority.current(principal, found.authority_epoch, found.now)
     row = StandingApproval.objects.filter(pk=standing_number(ref)).first()
@@ -180,12 +192,14 @@ def spend_standing(review: Review, request_id: str) -> Decision | None:
 
 
 def _measured(review: Review) -> tuple[Decimal, str] | None:
-    """The frozen amount and currency by which a standing approval is measured."""
+    """The frozen amount and currency by which a standing approval is measured; None where they are no money."""
     if review.action.standing is None:
         return None
     facts = review.manifest["facts"]["values"]
-    amount, currency = facts[review.action.standing["amount"]], facts[review.action.standing["currency"]]
-    return None if amount is None or currency is None else (Decimal(amount), currency)
+    text, currency = facts[review.action.standing["amount"]], facts[review.action.standing["currency"]]
+    if text is None or currency is None or not _is_money(Decimal(text)):
+        return None
+    return Decimal(text), currency
 
 
 def _candidates(review: Review, amount: Decimal, currency: str) -> list[StandingApproval]:

@@ -16,7 +16,7 @@ from approvals.reviewing import Review, load_review
 from approvals.standing import spend_standing, standing_ref
 from approvals.states import Boundary, Verdict
 from approvals.values import FreezeRequest
-from outbox.authorizing import create_effect, refusal_json, require_authorizable
+from outbox.authorizing import create_effect, operation_id_of, refusal_json, require_authorizable, require_unchanged
 from outbox.following import Fact, Movement, move
 from outbox.models import Effect
 from outbox.receipts import boundary_of, compensated, effect_of, receipt
@@ -30,7 +30,7 @@ from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, Comm
 from runs.escalations import Resolution, ResolutionRequest, open_case
 from runs.locks import claim_id, hold_run
 from runs.outcomes import Outcome, replayed, visible
-from runs.permissions import is_admin, is_reviewer, require_scope
+from runs.permissions import is_admin, is_reviewer, require_going_on, require_scope
 from runs.store import Found, Record
 from runs.transactions import durable
 from runs.values import NewEntry, Principal, RunReading
@@ -175,15 +175,19 @@ def decide(principal: Principal, snapshot: str, request: DecisionRequest) -> Rec
 def _authorize_if_complete(
     review: Review, request: DecisionRequest
 ) -> tuple[Effect | None, dict[str, JSON] | None, RunReading]:
-    """Authorize when the quorum is there, with a standing approval or without. A failing check leaves the decision."""
+    """Authorize when the quorum is there, with a standing approval or without. A failing check leaves the decision.
+
+    Everything else is checked before a use is spent, because a use is never given back.
+    """
+    try:
+        require_unchanged(review, review.row.manifest_sha256, review.run.version)
+    except ClearanceError as refusal:
+        is_complete = len(review.counting) >= review.policy.quorum
+        return None, refusal_json(refusal) if is_complete else None, review.run
     if spend_standing(review, request.id):
         review = _again(review)
     if len(review.counting) < review.policy.quorum:
         return None, None, review.run
-    try:
-        require_authorizable(review, review.row.manifest_sha256, review.run.version)
-    except ClearanceError as refusal:
-        return None, refusal_json(refusal), review.run
     effect, run = create_effect(review, request.id, request.reason, None)
     return effect, None, run
 
@@ -219,13 +223,13 @@ def authorize(principal: Principal, key: str, expected: int, request: Authorizat
     if replay := _replay(review, request.identity()):
         return replay
     require_scope(review.principal, review.run.workflow, review.action.scope, review.policy)
+    require_going_on(review.policy, is_halted=review.found.is_halted)
     if (known := effect_of(request.snapshot)) is not None:
-        return Receipt(receipt(known), review.run, review.workflow, review.found.ledger_epoch, is_replay=True)
+        answer = receipt(known)
+        store.record_only(review.run.id, _record(review, request.id, request.identity(), answer), review.found.now)
+        return Receipt(answer, review.run, review.workflow, review.found.ledger_epoch, is_replay=True)
     require_authorizable(review, request.manifest_sha256, expected)
-    answer = {
-        "effect": f"{key}:{review.action.name}:v{review.run.version + 1}",
-        "effect_state": EffectState.PENDING.value,
-    }
+    answer = {"effect": operation_id_of(review), "effect_state": EffectState.PENDING.value}
     record = _record(review, request.id, request.identity(), answer)
     _, run = create_effect(review, request.id, request.reason, record)
     return Receipt(answer, run, review.workflow, review.found.ledger_epoch)

@@ -38,6 +38,12 @@ FROZEN = ("run_id", "snapshot_id", "action", "compensates", "manifest_sha256", "
 
 def require_authorizable(review: Review, manifest_sha256: str, expected_version: int) -> None:
     """Raise the refusal that names the differing fact, in the order of the API's checks, unless all of it holds now."""
+    require_unchanged(review, manifest_sha256, expected_version)
+    _require_approvals(review)
+
+
+def require_unchanged(review: Review, manifest_sha256: str, expected_version: int) -> None:
+    """The same for all but the approvals: that everything still is as it was frozen."""
     row, run = review.row, review.run
     require_going_on(review.policy, is_halted=review.found.is_halted)
     if not review.is_active:
@@ -52,7 +58,6 @@ def require_authorizable(review: Review, manifest_sha256: str, expected_version:
     require_facts(review)
     _require_artifacts(review)
     _require_destination(review)
-    _require_approvals(review)
 
 
 def _moved(review: Review, expected: int) -> VersionConflict:

@@ -17,11 +17,17 @@ BEGIN
         END IF;
         RETURN NEW;
     END IF;
-    IF TG_OP = 'UPDATE' AND NEW.erased_at IS NOT NULL AND NEW.body IS NULL AND NOT NEW.in_storage
-        AND (NEW.sha256, NEW.size, NEW.stored_at) IS NOT DISTINCT FROM (OLD.sha256, OLD.size, OLD.stored_at) THEN
+    IF TG_OP = 'UPDATE' AND (NEW.sha256, NEW.size, NEW.stored_at) IS NOT DISTINCT FROM (OLD.sha256, OLD.size, OLD.stored_at)
+        AND (
+            NEW.erased_at IS NOT NULL AND NEW.body IS NULL AND NOT NEW.in_storage
+            -- Somebody submitted the same bytes again.
+            OR OLD.erased_at IS NOT NULL AND NEW.erased_at IS NULL AND (NEW.body IS NULL) = NEW.in_storage
+                AND (NEW.in_storage OR NEW.sha256 = 'sha256:' || encode(sha256(NEW.body), 'hex'))
+        ) THEN
         RETURN NEW;
     END IF;
-    PERFORM public.runs_refuse('approvals_content_frozen', 'content never changes; it can only be erased');
+    PERFORM public.runs_refuse(
+        'approvals_content_frozen', 'content never changes; it can only be erased, and submitted again');
     RETURN NULL;
 END
 $$;
@@ -41,6 +47,10 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' AND NEW.payload IS NULL
         AND to_jsonb(NEW) - 'payload' = to_jsonb(OLD) - 'payload' THEN
+        IF NOT public.runs_is_at_rest(OLD.run_id) THEN
+            PERFORM public.runs_refuse(
+                'approvals_payload_in_use', 'no payload is erased of a run that is at work, under review or going out');
+        END IF;
         RETURN NEW;
     END IF;
     PERFORM public.runs_refuse('approvals_snapshot_frozen', 'a snapshot never changes; its payload can only be erased');

@@ -123,6 +123,7 @@ def test_one_person_is_never_two() -> None:
     refusal = refused(AlreadyDecided, cast.ben(), snapshot, show(cast.ben(), snapshot))
 
     assert refusal.members["decision"] == first["decision"]
+    assert refusal.members["at"] == tell_decided_at(first["decision"])
     assert not Effect.objects.exists()
 
 
