@@ -143,7 +143,7 @@ def _proof(case: Case, stage: Stage) -> Proof | None:
         found = [item for item in case.lookups if item.answer == Answer.FOUND]
         happened = [item for item in case.verdicts if item.verdict == Finding.HAPPENED]
         return _first([*accepted[::-1], *found[::-1], *happened[::-1]])
-    if stage in (Stage.FAILED, Stage.CANCELLED, Stage.FOUND_NOT):
+    if stage in (Stage.FAILED, Stage.CANCELLED, Stage.FOUND_NOT, Stage.AGAIN):
         found_not = [item for item in case.verdicts if item.verdict == Finding.DID_NOT_HAPPEN]
         refused = [item for item in case.attempts if item.outcome == Outcome.REFUSED]
         return _first([*found_not[::-1], *refused[::-1]])

@@ -120,7 +120,7 @@ def confirm(request: HttpRequest, principal: Principal, number: str, ref: str) -
         settled = confirmations.confirm(KINDS, principal, ref, Settling(given["id"], given["reason"]))
     except ClearanceError as refusal:
         return _refused(request, principal, number, form, refusal)
-    return _done(request, principal, number, given["id"], Done("confirm", settled.answer, settled.is_replay))
+    return _done(request, principal, number, given["id"], Done("confirm", {}, settled.is_replay))
 
 
 # ---- answering -----------------------------------------------------------------------------------------------
