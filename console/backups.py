@@ -29,7 +29,10 @@ ALTER TABLE public.runs_run ENABLE TRIGGER USER;
 ALTER TABLE public.runs_ledgerentry ENABLE TRIGGER USER;
 UPDATE public.runs_installation SET
     is_halted = true, halted_by = '{actor}', halted_at = clock_timestamp(), halt_reason = 'A backup was restored.',
-    ledger_epoch = greatest(ledger_epoch, {noted}) + 1, authority_epoch = authority_epoch + 1;
+    ledger_epoch = greatest(ledger_epoch, {ledger}) + 1, authority_epoch = greatest(authority_epoch, {authority}) + 1;
+INSERT INTO public.runs_authoritychange (epoch, kind, subject, actor, reason, body, without_second_person)
+SELECT authority_epoch, 'halt.on', 'installation', '{actor}', 'A backup was restored.', '{{}}', true
+FROM public.runs_installation;
 """
 
 
@@ -64,7 +67,8 @@ def restore(source: Path, by: By) -> int:
     script = subprocess.run([*command, str(source)], capture_output=True, check=False)
     if script.returncode:
         raise BackupFailed(script.stderr.decode(errors="replace").strip())
-    after = _AFTER.format(actor=by.actor.replace("'", "''"), noted=_noted_epoch())
+    ledger, authority = _highest_epochs()
+    after = _AFTER.format(actor=by.actor.replace("'", "''"), ledger=ledger, authority=authority)
     psql = [_program("psql"), "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-"]
     connections.close_all()
     _run(psql, given=script.stdout + after.encode())
@@ -74,11 +78,12 @@ def restore(source: Path, by: By) -> int:
     return quarantine.quarantine_all(by)
 
 
-def _noted_epoch() -> int:
-    """The ledger epoch that counts: the highest of what is noted outside and what the database still says."""
+def _highest_epochs() -> tuple[int, int]:
+    """The highest ledger epoch and authority epoch that anybody can have seen, here or outside the database."""
     file: Path = settings.CLEARANCE_HOME / quarantine.EPOCH_FILE
     noted = int(file.read_text(encoding="ascii")) if file.exists() else 1
-    return max(noted, Installation.objects.values_list("ledger_epoch", flat=True).get(id=1))
+    now = Installation.objects.filter(id=1).first()
+    return (noted, 1) if now is None else (max(noted, now.ledger_epoch), now.authority_epoch)
 
 
 def _program(name: str) -> str:

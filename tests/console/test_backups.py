@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from outbox import quarantine
 from outbox.dispatch import dispatch_due
 from outbox.models import Effect
-from runs.models import Installation, LedgerEntry, Run
+from runs.models import AuthorityChange, Installation, LedgerEntry, Run
 from tests import cast
 from tests.outbox.test_authorization import approve, refund_ready_for_review
 
@@ -38,6 +38,8 @@ def test_a_restored_installation_is_halted_under_a_new_epoch_and_sends_nothing(t
     assert LedgerEntry.objects.order_by("seq").last().kind == "quarantine.set"  # type: ignore[union-attr]
     assert dispatch_due("worker-1") == 0
     assert (tmp_path / quarantine.EPOCH_FILE).read_text() == "2\n"
+    assert AuthorityChange.objects.filter(epoch=installation.authority_epoch, kind="halt.on").exists()
+    call_command("verify")
 
 
 def test_a_database_put_back_by_other_means_is_noticed_before_anything_is_claimed() -> None:
