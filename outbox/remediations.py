@@ -1,6 +1,5 @@
 """Remediations: open tasks after a send that should not stand, worked off step by step."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -84,18 +83,30 @@ def open_remediation(
     return Remediation.objects.create(id=number, effect_id=effect.pk, because=because, opened_by=actor, opened_at=now)
 
 
-def take_step(principal: Principal, ref: str, request: StepRequest) -> Mapping[str, JSON]:
-    """Take one step of a remediation. Asking the provider to cancel happens outside any transaction.
+def take_step(principal: Principal, ref: str, request: StepRequest) -> bool:
+    """Take one step of a remediation; True when this id had taken it before, and nothing was done again.
+
+    Asking the provider to cancel happens outside any transaction.
 
     Locks: the id, the run. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AlreadyDecided`,
     `InvalidTransition` where the provider cannot cancel, `CommandIdReused`.
     """
     row = get_remediation(principal, ref)
     require_admin(principal)
+    if _was_taken(row, principal, request):
+        return True
     found = None
     if request.step is RemediationStepKind.PROVIDER_CANCEL and row.state == "open":
         found = _ask_to_cancel(row.effect)
     return _write_step(principal, ref, request, found)
+
+
+def _was_taken(row: Remediation, principal: Principal, request: StepRequest) -> bool:
+    """Whether this request was recorded before. Raises `CommandIdReused` when its id stands for another."""
+    recorded = store.read(row.effect.run.key, principal.actor, request.id).recorded
+    if recorded is not None and recorded.request_sha256 != request_sha256(request.identity(remediation_ref(row.pk))):
+        raise CommandIdReused
+    return recorded is not None
 
 
 def _ask_to_cancel(effect: Effect) -> str:
@@ -110,7 +121,7 @@ def _ask_to_cancel(effect: Effect) -> str:
 
 
 @durable
-def _write_step(principal: Principal, ref: str, request: StepRequest, found: str | None) -> Mapping[str, JSON]:
+def _write_step(principal: Principal, ref: str, request: StepRequest, found: str | None) -> bool:
     row = get_remediation(principal, ref)
     key = row.effect.run.key
     claim_id(key, principal.actor, request.id)
@@ -118,15 +129,11 @@ def _write_step(principal: Principal, ref: str, request: StepRequest, found: str
     seen = store.read(key, principal.actor, request.id)
     principal = authority.current(principal, seen.authority_epoch, seen.now)
     require_admin(principal)
-    digest = request_sha256(request.identity(ref))
-    answer = {"remediation": ref, "step": request.step.value, "provider": found}
-    if seen.recorded is not None:
-        if seen.recorded.request_sha256 != digest:
-            raise CommandIdReused
-        return answer
+    if _was_taken(row, principal, request):
+        return True
     row.refresh_from_db()
     if row.state != "open":
-        raise AlreadyDecided("This remediation is done.")
+        raise AlreadyDecided("This remediation is done.", expected="open", actual=row.state)
     is_last = request.step is RemediationStepKind.CLOSED
     evidence = f"{request.evidence} (provider: {found})" if found else request.evidence
     RemediationStep.objects.create(
@@ -140,9 +147,12 @@ def _write_step(principal: Principal, ref: str, request: StepRequest, found: str
     if is_last:
         Remediation.objects.filter(pk=row.pk).update(state="done", done_at=seen.now)
         _tell_done(row, principal, request, seen.now)
-    record = Record(principal.actor, request.id, "remediate", digest, "done", answer)
-    store.record_only(row.effect.run_id, record, seen.now)
-    return answer
+    answer = {"remediation": ref, "step": request.step.value, "provider": found}
+    digest = request_sha256(request.identity(ref))
+    store.record_only(
+        row.effect.run_id, Record(principal.actor, request.id, "remediate", digest, "done", answer), seen.now
+    )
+    return False
 
 
 def _tell_done(row: Remediation, principal: Principal, request: StepRequest, now: datetime) -> None:

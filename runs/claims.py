@@ -1,17 +1,18 @@
 """Claims of cases: held for fifteen minutes, visibly; released, or handed over. None blocks a halt or an admin."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from runs import authority, store
 from runs.attempts import request_sha256
-from runs.errors import AlreadyDecided, ClearanceError, CommandIdReused, Fault, InvalidParams
+from runs.errors import ClearanceError, CommandIdReused, Fault, InvalidParams
 from runs.locks import claim_id
 from runs.models import Escalation
 from runs.permissions import is_operator
 from runs.store import Record
 from runs.transactions import durable, execute
 from runs.values import Principal
-from runs.verbs import Case, claimed_by_other, load_case, require_operator
+from runs.verbs import Case, already_settled, claimed_by_other, load_case, require_operator
 
 JSON = Any
 
@@ -25,8 +26,16 @@ WHERE id = %(id)s AND state = 'open'
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A case after it was claimed, and whether the same request had been made before."""
+
+    row: Escalation
+    is_replay: bool
+
+
 @durable
-def claim(principal: Principal, ref: str, request_id: str) -> Escalation:
+def claim(principal: Principal, ref: str, request_id: str) -> Claimed:
     """Hold a case for fifteen minutes, visibly. Claiming one's own again renews it; repeating an id changes nothing.
 
     Locks: the id; the claim itself is one conditional update. Raises `NotFound`, `Forbidden`,
@@ -35,10 +44,11 @@ def claim(principal: Principal, ref: str, request_id: str) -> Escalation:
     case = load_case(principal, ref)
     claim_id(case.run.key, case.operator.actor, request_id)
     require_operator(case)
-    if not _is_repeat(case, request_id, {"name": "claim", "escalation": ref}):
+    is_replay = _is_repeat(case, request_id, {"name": "claim", "escalation": ref})
+    if not is_replay:
         _take(case, case.operator.actor)
     case.row.refresh_from_db()
-    return case.row
+    return Claimed(case.row, is_replay)
 
 
 def _take(case: Case, holder: str) -> None:
@@ -47,7 +57,7 @@ def _take(case: Case, holder: str) -> None:
         return
     case.row.refresh_from_db()
     if case.row.state != "open":
-        raise AlreadyDecided("This case is settled.")
+        raise already_settled(case.row)
     raise claimed_by_other(case)
 
 

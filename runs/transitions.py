@@ -35,7 +35,19 @@ def legality(workflow: Workflow, state: RunState, command: Command | Action) -> 
 def require_legal(workflow: Workflow, state: RunState, command: Command) -> None:
     """Raise `InvalidTransition`, naming what differs, unless `command` may be applied now."""
     if because := legality(workflow, state, command):
-        raise InvalidTransition(because, status=state.status.value, next=legal_commands(workflow, state))
+        differs = _difference(state, command)
+        raise InvalidTransition(because, status=state.status.value, next=legal_commands(workflow, state), **differs)
+
+
+def _difference(state: RunState, command: Command) -> dict[str, JSON]:
+    """The first fact that forbids `command`: what would allow it, and what is; `field` where it is no status."""
+    if state.status not in command.allowed_in:
+        allowed = [status.value for status in RunStatus if status in command.allowed_in]
+        return {"expected": allowed, "actual": state.status.value}
+    for name, values in command.only_when.items():
+        if not any(same(state.fields[name], value) for value in values):
+            return {"field": name, "expected": list(values), "actual": state.fields[name]}
+    return {}
 
 
 def legal_commands(workflow: Workflow, state: RunState) -> list[str]:

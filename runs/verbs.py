@@ -148,7 +148,7 @@ def require_verb(case: Case, verb: Verb) -> None:
     """Raise unless this operator may use `verb` while the case is open, whatever the record allows."""
     require_operator(case)
     if case.row.state != "open":
-        raise AlreadyDecided("This case is settled.", **json.loads(case.row.resolution or "{}"))
+        raise already_settled(case.row)
     _require_not_claimed(case)
     _require_other_side(case, verb)
     if verb in (Verb.KEEP, Verb.SEND_BACK):
@@ -267,5 +267,18 @@ def _require_not_claimed(case: Case) -> None:
 
 
 def claimed_by_other(case: Case) -> EscalationClaimed:
-    until = rfc3339(case.row.claimed_until) if case.row.claimed_until else None
-    return EscalationClaimed(f"{case.row.claimed_by} holds this case.", held_by=case.row.claimed_by, held_until=until)
+    """The refusal to whoever does not hold the case: who does, and until when."""
+    holder, until = case.row.claimed_by, case.row.claimed_until
+    return EscalationClaimed(
+        f"{holder} holds this case.",
+        expected=case.operator.actor,
+        actual=holder,
+        held_by=holder,
+        held_until=rfc3339(until) if until else None,
+    )
+
+
+def already_settled(row: Escalation) -> AlreadyDecided:
+    """The refusal to whoever comes too late: how the case was settled, and by whom."""
+    resolution = json.loads(row.resolution or "{}")
+    return AlreadyDecided("This case is settled.", expected="open", actual=row.state, **resolution)

@@ -190,9 +190,10 @@ class NewStep:
 class RemediationStepsView(ApiView):
     """Steps of a remediation."""
 
-    @documented("effects", body=NewStep, answers={201: ref("Remediation")})
+    @documented("effects", body=NewStep, answers={201: ref("Remediation"), 200: ref("Remediation")})
     def post(self, request: Request, remediation: str) -> HttpResponse:
         """Take one step; asking the provider to cancel asks it now. Admins only."""
         require_admin(self.principal)
-        remediations.take_step(self.principal, remediation, self.read(NewStep).request())
-        return answer(tell_remediation(remediations.get_remediation(self.principal, remediation)), status=201)
+        is_replay = remediations.take_step(self.principal, remediation, self.read(NewStep).request())
+        told = tell_remediation(remediations.get_remediation(self.principal, remediation))
+        return answer(told, status=200 if is_replay else 201, replayed=is_replay)

@@ -116,12 +116,13 @@ class NewClaim:
 class ClaimsView(ApiView):
     """Holding a case, visibly, for fifteen minutes."""
 
-    @documented("escalations", body=NewClaim, answers={201: ref("Escalation")})
+    @documented("escalations", body=NewClaim, answers={201: ref("Escalation"), 200: ref("Escalation")})
     def post(self, request: Request, escalation: str) -> HttpResponse:
         """Claim a case, or renew one's own claim. Operators only."""
         access_case(self.principal, escalation)
-        row = claims.claim(self.principal, escalation, self.read(NewClaim).id)
-        return answer(cases.tell_row(row, authority.epoch_and_now()[1]), status=201)
+        claimed = claims.claim(self.principal, escalation, self.read(NewClaim).id)
+        told = cases.tell_row(claimed.row, authority.epoch_and_now()[1])
+        return answer(told, status=200 if claimed.is_replay else 201, replayed=claimed.is_replay)
 
     @documented("escalations", answers={204: None})
     def delete(self, request: Request, escalation: str) -> HttpResponse:

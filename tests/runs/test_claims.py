@@ -55,7 +55,7 @@ def age_claim(minutes: int) -> None:
 
 
 def test_a_claim_lasts_fifteen_minutes_and_is_visible(ref: str) -> None:
-    row = claim(mara(), ref, "k-1")
+    row = claim(mara(), ref, "k-1").row
 
     assert (row.claimed_by, CLAIM_MINUTES) == ("user:mara", 15)
     assert 14.9 < minutes_left() <= 15
@@ -75,7 +75,7 @@ def test_what_another_holds_cannot_be_claimed(ref: str) -> None:
     with pytest.raises(EscalationClaimed) as refusal:
         claim(lena(), ref, "k-1")
 
-    assert refusal.value.members["held_by"] == "user:mara"
+    assert refusal.value.members["held_by"] == refusal.value.members["actual"] == "user:mara"
     assert refusal.value.members["held_until"].endswith("Z")
     assert Escalation.objects.get().claimed_by == "user:mara"
 
@@ -86,14 +86,14 @@ def test_a_refused_claim_leaves_its_id_free(ref: str) -> None:
         claim(lena(), ref, "k-1")
     release(mara(), ref)
 
-    assert claim(lena(), ref, "k-1").claimed_by == "user:lena"
+    assert claim(lena(), ref, "k-1").row.claimed_by == "user:lena"
 
 
 def test_a_claim_that_ran_out_can_be_taken_over(ref: str) -> None:
     claim(mara(), ref, "k-1")
     age_claim(15)
 
-    assert claim(lena(), ref, "k-2").claimed_by == "user:lena"
+    assert claim(lena(), ref, "k-2").row.claimed_by == "user:lena"
 
 
 def test_claiming_again_under_another_id_renews(ref: str) -> None:
@@ -148,8 +148,9 @@ def test_only_operators_claim_release_and_hand_over(ref: str) -> None:
 def test_a_settled_case_is_not_claimed(ref: str) -> None:
     cast.command(cast.ada(), KEY, "set-category", category="damage")
 
-    with pytest.raises(AlreadyDecided):
+    with pytest.raises(AlreadyDecided) as refusal:
         claim(mara(), ref, "k-1")
+    assert (refusal.value.members["expected"], refusal.value.members["actual"]) == ("open", "settled")
     lena()
     with pytest.raises(AlreadyDecided):
         hand_over(mara(), ref, "lena")

@@ -140,6 +140,7 @@ def test_an_illegal_command_is_refused_with_the_legal_ones(
 
     assert set(refusal.value.members["next"]) == expected == set(legal_commands(workflow, state))
     assert refusal.value.members["status"] == status.value
+    assert refusal.value.members["actual"] not in refusal.value.members["expected"]
 
 
 @pytest.mark.parametrize(

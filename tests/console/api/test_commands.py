@@ -542,6 +542,15 @@ def test_a_command_the_record_does_not_allow_says_what_it_allows(bot: Caller) ->
     assert refused["status"] == 409
     assert "set-category" in refused["next"] and "reopen-case" not in refused["next"]
     assert "only while case_state is closed; it is open" in refused["detail"]
+    assert (refused["field"], refused["expected"], refused["actual"]) == ("case_state", ["closed"], "open")
+
+
+def test_a_command_of_another_status_says_which_ones_it_needs(bot: Caller) -> None:
+    operator = as_person(cast.ada())
+
+    refused = problem(send(operator, name="reopen", params={}), 409, "invalid-transition")
+
+    assert (refused["expected"], refused["actual"]) == (["sent", "failed", "revoked"], "received")
 
 
 def test_an_item_with_a_known_id_and_other_content_is_refused(bot: Caller) -> None:

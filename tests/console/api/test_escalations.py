@@ -145,6 +145,16 @@ def test_a_claim_is_visible_until_it_runs_out(mara: Caller) -> None:
     assert told(mara.get(f"/escalations/{ref('R-1')}/"))["held_by"] is None
 
 
+def test_the_same_claim_again_is_answered_as_a_repeat(mara: Caller) -> None:
+    url = f"/escalations/{ref('R-1')}/claims/"
+
+    first, second = mara.post(url, {"id": "k-1"}), mara.post(url, {"id": "k-1"})
+
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert told(second, 200)["held_until"] == told(first, 201)["held_until"]
+
+
 def test_a_settled_case_tells_how_and_offers_nothing(mara: Caller) -> None:
     settle("R-1", Verb.APPLY)
 
