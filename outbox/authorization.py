@@ -25,6 +25,7 @@ from outbox.states import EffectState, Step
 from runs import escalations, store
 from runs.attempts import request_sha256
 from runs.cases import as_it_stands
+from runs.chain import rfc3339
 from runs.definitions import Workflow
 from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, CommandIdReused, Forbidden, NotFound
 from runs.escalations import Resolution, ResolutionRequest, open_case
@@ -288,7 +289,12 @@ def _require_revocable(review: Review, given: Decision) -> None:
     if given.verdict != Verdict.APPROVE:
         raise Forbidden("Only an approval can be revoked.")
     if given.revoked_at is not None:
-        raise AlreadyDecided(f"{given.revoked_by} revoked this already.", at=given.revoked_at.isoformat())
+        raise AlreadyDecided(
+            f"{given.revoked_by} revoked this already.",
+            at=rfc3339(given.revoked_at),
+            expected="not revoked",
+            actual="revoked",
+        )
 
 
 def _write_revocation(

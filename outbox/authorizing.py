@@ -63,9 +63,11 @@ def require_unchanged(review: Review, manifest_sha256: str, expected_version: in
 def _moved(review: Review, expected: int) -> VersionConflict:
     run = review.run
     frozen = review.row.run_version
-    words = f"The run is at version {run.version}; the approval is for exactly version {frozen}."
+    words = "The run is not at the version that was named."
+    if review.row.contract == "exact" and run.version != frozen:
+        words = f"The run is at version {run.version}; the approval is for exactly version {frozen}."
     return VersionConflict(
-        words if review.row.contract == "exact" else "The run moved since.",
+        words,
         run=run.key,
         disposition="retry",
         base_version=expected,

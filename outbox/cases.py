@@ -15,6 +15,7 @@ from outbox.retry import Capabilities, Position, replayable_until
 from outbox.states import Answer, EffectState, Finding, Outcome, RepairKind
 from outbox.targets import capabilities_of, position_of, revision_of, revoked_approval
 from runs import authority, store
+from runs.chain import rfc3339
 from runs.errors import InvalidTransition, NotFound, VersionConflict
 from runs.permissions import may_see
 from runs.store import Found
@@ -117,7 +118,7 @@ def require_finding(case: Case, finding: Finding) -> None:
     settles_at = case.settles_at
     if finding is Finding.DID_NOT_HAPPEN and settles_at is not None and case.found.now < settles_at:
         seconds = int((settles_at - case.found.now).total_seconds()) + 1
-        raise TooEarly("The provider may still be working on it.", retry_after=seconds, expected=settles_at.isoformat())
+        raise TooEarly("The provider may still be working on it.", retry_after=seconds, expected=rfc3339(settles_at))
 
 
 def second_person_for_finding(case: Case, finding: Finding, provider_request_id: str | None) -> str | None:
