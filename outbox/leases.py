@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from approvals.models import DestinationRevision
 from outbox.following import Fact, Movement, move
 from outbox.models import Attempt, Effect
 from outbox.providers.base import Sending, Target
@@ -19,13 +20,13 @@ from outbox.targets import capabilities_of, position_of, revision_of, target_of
 from runs import store
 from runs.authority import suspended_workflows
 from runs.locks import hold_run
-from runs.transactions import durable, execute
+from runs.transactions import durable, execute, fetch_row
 from runs.values import RunReading
 
 JSON = Any
 
-_PICK = """
-SELECT e.operation_id, r.key
+#: What may be claimed now. An effect older than a restore is sent only after somebody ordered that it be sent again.
+_CLAIMABLE = """
 FROM outbox_effect e
 JOIN runs_run r ON r.id = e.run_id
 JOIN runs_installation i ON NOT i.is_halted
@@ -33,23 +34,20 @@ JOIN approvals_destinationrevision d ON d.name = e.destination AND d.revision = 
 WHERE e.next_at <= clock_timestamp() AND e.lease_owner IS NULL AND e.next_step IN ('send', 'replay')
   AND e.state IN ('pending', 'dispatching') AND NOT e.quarantined
   AND NOT e.workflow = ANY(%(suspended)s)
-  AND (%(only)s::text IS NULL OR e.operation_id = %(only)s)
+  AND (e.ledger_epoch = i.ledger_epoch
+       OR EXISTS (SELECT FROM outbox_repair p WHERE p.effect_id = e.operation_id AND p.repair = 'resend'))
   AND NOT EXISTS (SELECT FROM outbox_destinationpause p
                   WHERE p.destination = e.destination AND p.until > clock_timestamp())
   AND d.max_in_flight > (SELECT count(*) FROM outbox_effect b
                          WHERE b.destination = e.destination AND b.lease_owner IS NOT NULL)
-ORDER BY e.next_at, e.operation_id
-LIMIT %(limit)s
-FOR NO KEY UPDATE OF r SKIP LOCKED
 """
-
-
-_DUE = """
-SELECT operation_id FROM outbox_effect
-WHERE next_at <= clock_timestamp() AND lease_owner IS NULL AND next_step IN ('send', 'replay')
-  AND state IN ('pending', 'dispatching') AND NOT quarantined
-ORDER BY next_at LIMIT %s
+_IN_ORDER = "ORDER BY e.next_at, e.operation_id LIMIT %(limit)s"
+_DUE = f"SELECT e.operation_id {_CLAIMABLE} {_IN_ORDER}"
+_PICK = f"""
+SELECT e.operation_id, r.key {_CLAIMABLE} AND (%(only)s::text IS NULL OR e.operation_id = %(only)s)
+{_IN_ORDER} FOR NO KEY UPDATE OF r SKIP LOCKED
 """
+_IN_FLIGHT = "SELECT count(*) FROM outbox_effect WHERE destination = %s AND lease_owner IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +74,11 @@ def claim(worker: str, limit: int = 1, only: str | None = None) -> list[Claimed]
     """
     params = {"suspended": suspended_workflows(), "limit": limit, "only": only}
     claimed: list[Claimed] = []
-    for operation_id, key in execute(_PICK, params).fetchall():
-        found = _claim_one(worker, operation_id, key, is_first=not claimed)
-        if found is not None:
-            claimed.append(found)
+    while not claimed and (picked := execute(_PICK, params).fetchall()):  # what was refused is not picked again
+        for operation_id, key in picked:
+            found = _claim_one(worker, operation_id, key, is_first=not claimed)
+            if found is not None:
+                claimed.append(found)
     return claimed
 
 
@@ -93,7 +92,7 @@ def _claim_one(worker: str, operation_id: str, key: str, *, is_first: bool) -> C
         return None
     row = revision_of(effect)
     can = capabilities_of(row)
-    if not is_first and not can.recognises_repeats:
+    if not is_first and not (can.recognises_repeats and _has_free_place(row)):
         return None
     because = reason_not_to_send(effect, run)
     at = position_of(effect, now, may_have_left=effect.may_have_left)
@@ -124,6 +123,12 @@ def _claim_one(worker: str, operation_id: str, key: str, *, is_first: bool) -> C
         records_intent=records_intent,
         start_before=time.monotonic() + effect.lease_seconds - effect.timeout_seconds,
     )
+
+
+def _has_free_place(row: DestinationRevision) -> bool:
+    """Whether one more may be in flight to a destination, those claimed in this transaction counted in."""
+    (count,) = fetch_row(_IN_FLIGHT, [row.name])
+    return bool(count < row.max_in_flight)
 
 
 def _refuse(effect: Effect, run: RunReading, because: str, now: datetime) -> None:
@@ -168,7 +173,8 @@ def _lease(effect: Effect, run: RunReading, worker: str, now: datetime, *, recor
 
 def due_operations(limit: int) -> list[str]:
     """The operations that are due to be claimed, the longest due first. Locks nothing: a claim checks again."""
-    return [number for (number,) in execute(_DUE, [limit]).fetchall()]
+    params = {"suspended": suspended_workflows(), "limit": limit}
+    return [number for (number,) in execute(_DUE, params).fetchall()]
 
 
 @durable

@@ -1,5 +1,7 @@
 """The last look before anything may leave: is there a reason not to send this now. Reads only."""
 
+import json
+
 from outbox.models import Effect
 from outbox.targets import revoked_approval
 from runs import catalog
@@ -17,9 +19,8 @@ def reason_not_to_send(effect: Effect, run: RunReading) -> str | None:
         return "the payload was erased"
     if tagged(bytes(payload)) != effect.payload_sha256:
         return "the stored payload no longer has the approved hash"
-    action = catalog.definition(run.workflow, run.revision).actions.get(effect.action)
-    if action is None:
-        return f"the workflow no longer has the action {effect.action}"
+    revision = json.loads(bytes(effect.snapshot.manifest))["workflow_revision"]
+    action = catalog.definition(run.workflow, revision).actions[effect.action]
     for name, allowed in action.only_when.items():
         if not any(same(run.state.fields.get(name), value) for value in allowed):
             return f"{name} is {run.state.fields.get(name)}, which does not allow this"
