@@ -70,9 +70,10 @@ def move(
 def _following(
     effect: Effect, run: RunReading, state: EffectState, now: datetime
 ) -> tuple[RunReading, dict[str, dict[str, JSON]]]:
-    """The run as it follows its effect, and what of it changes."""
+    """The run as it follows its effect, and what of it changes: nothing where the effect stays where it is."""
     status = RUN_STATUS[state]
-    if effect.compensates is not None or run.effect != effect.operation_id or status is run.state.status:
+    is_its_own = effect.compensates is None and run.effect == effect.operation_id
+    if not is_its_own or state == effect.state or status is run.state.status:
         return run, {}
     changes = {"status": {"from": run.state.status.value, "to": status.value}}
     moved = RunState(status, run.state.fields, run.state.active_snapshot)

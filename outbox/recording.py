@@ -9,7 +9,7 @@ from typing import Any
 
 from outbox.following import Fact, Movement, move
 from outbox.leases import Claimed
-from outbox.models import Attempt, DestinationPause, Effect
+from outbox.models import Attempt, Effect
 from outbox.providers.base import RESPONSE_BYTES, Result
 from outbox.remediations import open_remediation
 from outbox.retry import Next, after_attempt
@@ -19,10 +19,20 @@ from runs import store
 from runs.chain import rfc3339
 from runs.locks import hold_run
 from runs.store import Found
-from runs.transactions import durable
+from runs.transactions import durable, execute
 from runs.values import RunReading
 
 JSON = Any
+
+#: How long a destination is left alone that asked to wait and did not say how long.
+SHORTEST_PAUSE = timedelta(seconds=1)
+
+_PAUSE = """
+INSERT INTO outbox_destinationpause AS p (destination, until, because)
+VALUES (%(destination)s, %(until)s, %(because)s)
+ON CONFLICT (destination) DO UPDATE SET until = excluded.until, because = excluded.because
+WHERE p.until < excluded.until
+"""
 
 
 @durable
@@ -104,11 +114,9 @@ def _told(attempt: Attempt, result: Result) -> dict[str, JSON]:
 
 
 def _pause(destination: str, result: Result, found: Found) -> None:
-    """A destination that asked to wait is left alone until then, by every worker."""
-    until = found.now + (result.retry_after or timedelta(seconds=1))
-    DestinationPause.objects.update_or_create(
-        destination=destination, defaults={"until": until, "because": result.detail}
-    )
+    """A destination that asked to wait is left alone until then, by every worker; a shorter wait ends no longer one."""
+    until = found.now + (result.retry_after or SHORTEST_PAUSE)
+    execute(_PAUSE, {"destination": destination, "until": until, "because": result.detail})
 
 
 def _keep_late(effect: Effect, run: RunReading, attempt: Attempt, result: Result, found: Found) -> None:
@@ -120,6 +128,18 @@ def _keep_late(effect: Effect, run: RunReading, attempt: Attempt, result: Result
     movement = Movement(state, Step(effect.next_step), effect.next_at, effect.because, {"ended_at": effect.ended_at})
     move(effect, run, movement, [Fact("attempt.late", told)], actor=f"system:{attempt.worker}", now=found.now)
     Attempt.objects.filter(effect_id=effect.pk, number=attempt.number).update(late=json.dumps(told, ensure_ascii=False))
-    if result.outcome is Outcome.ACCEPTED and state in (EffectState.FAILED, EffectState.CANCELLED):
-        words = "a late answer says that it was accepted, after it had been settled otherwise"
+    if result.outcome is Outcome.ACCEPTED and (words := _against_its_end(state, attempt, result)):
         open_remediation(effect, words, "system:dispatch", found.now)
+
+
+def _against_its_end(state: EffectState, attempt: Attempt, accepted: Result) -> str | None:
+    """How a late acceptance contradicts the end that the effect came to, in words; None where it does not."""
+    if state in (EffectState.FAILED, EffectState.CANCELLED):
+        return "a late answer says that it was accepted, after it had been settled otherwise"
+    others = Attempt.objects.filter(effect_id=attempt.effect_id, outcome=Outcome.ACCEPTED).exclude(
+        number=attempt.number
+    )
+    numbers = others.values_list("provider_request_id", flat=True)
+    if state is EffectState.SUCCEEDED and any(number != accepted.provider_request_id for number in numbers):
+        return "a late answer says that it was accepted twice"
+    return None
