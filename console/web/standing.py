@@ -20,6 +20,7 @@ from console.rendering import render_screen
 from console.web.gate import Viewer, signed_in, viewer_of
 from console.web.paging import Page, see_other
 from runs import authority, catalog
+from runs.definitions import Workflow
 from runs.errors import ClearanceError, InputError, NotFound
 from runs.permissions import is_admin, is_reviewer
 from runs.values import Principal
@@ -138,11 +139,12 @@ def _show(request: HttpRequest, *, status: int = 200, **told: Any) -> HttpRespon
         rows = rows.filter(pk__lt=UUID(CURSOR.read(after)[0]))
     found = list(rows.order_by("-pk")[: PAGE_SIZE + 1])
     shown, actions = found[:PAGE_SIZE], _actions(viewer)
+    workflows = {workflow.slug: workflow for workflow in catalog.list_workflows()}
     older = f"?after={CURSOR.write(shown[-1].pk.hex)}" if len(found) > PAGE_SIZE else ""
     refusal: ClearanceError | None = told.get("refusal")
     context = {
         **told,
-        "lines": [_line(viewer, row) for row in shown],
+        "lines": [_line(viewer, row, workflows[row.workflow]) for row in shown],
         "page": Page("?" if after else "", older, f"{len(shown)} shown, the newest first"),
         "form": told.get("form") or _drawn(viewer, actions),
         "may_give": bool(actions),
@@ -159,18 +161,18 @@ def _drawn(viewer: Viewer, actions: list[tuple[str, str]]) -> StandingForm:
 def _actions(viewer: Viewer) -> list[tuple[str, str]]:
     """The actions that this person could approve in advance."""
     return [
-        (f"{slug}/{action.name}", f"{action.title} ({workflow.title})")
-        for slug in viewer.sees
-        if is_reviewer(viewer.principal, authority.policy_of(slug, viewer.epoch))
-        for workflow in [catalog.latest(slug)]
+        (f"{workflow.slug}/{action.name}", f"{action.title} ({workflow.title})")
+        for workflow in catalog.list_workflows()
+        if workflow.slug in viewer.sees
+        and is_reviewer(viewer.principal, authority.policy_of(workflow.slug, viewer.epoch))
         for action in workflow.actions.values()
         if action.standing is not None
     ]
 
 
-def _line(viewer: Viewer, row: StandingApproval) -> StandingLine:
+def _line(viewer: Viewer, row: StandingApproval, workflow: Workflow) -> StandingLine:
     policy = authority.policy_of(row.workflow, viewer.epoch)
-    action = catalog.latest(row.workflow).actions.get(row.action)
+    action = workflow.actions.get(row.action)
     may_revoke = is_admin(viewer.principal) or is_reviewer(viewer.principal, policy)
     against = {
         "revoked": row.revoked_at is not None,
