@@ -25,9 +25,17 @@ def list_steps(limit: int, *, before: UUID | None = None, state: str | None = No
     return list(rows.order_by("-id")[:limit])
 
 
-def count_open_steps() -> int:
-    """How many steps wait; `COUNTED_AT_MOST` stands for as many or more."""
-    return WaitingStep.objects.filter(state="open")[:COUNTED_AT_MOST].count()
+def list_open_steps(limit: int, after: UUID | None = None) -> list[WaitingStep]:
+    """What waits, the oldest first, those after step `after`."""
+    rows = WaitingStep.objects.select_related("proposed_by").filter(state="open")
+    if after is not None:
+        rows = rows.filter(id__gt=after)
+    return list(rows.order_by("id")[:limit])
+
+
+def count_steps_of_others(person: int) -> int:
+    """How many steps wait that this person did not ask for; `COUNTED_AT_MOST` stands for as many or more."""
+    return WaitingStep.objects.filter(state="open").exclude(proposed_by_id=person)[:COUNTED_AT_MOST].count()
 
 
 def confirmed_results(kind: str, subject: str) -> Iterable[tuple[WaitingStep, JSON]]:

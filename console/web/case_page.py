@@ -14,6 +14,7 @@ from console import comparison, headlines, stories
 from console.access import access_case
 from console.comparison import Comparison, Place, Sides
 from console.headlines import Asked, Headline, RuleWords
+from console.rule_book import rule_anchor
 from console.stories import FieldStory, Story, told_change
 from console.web.case_line import DUE_AFTER, ageing
 from runs import history, store
@@ -58,6 +59,7 @@ class CasePage:
     told: Mapping[str, JSON]
     headline: Headline
     rule: RuleWords
+    rule_anchor: str  # where the page of the revision tells it
     comparison: Comparison
     payload: Comparison | None  # of a freeze: what it would have sent, and what it would send now
     between: tuple[Story, ...]
@@ -164,11 +166,13 @@ def read_case_page(principal: Principal, ref: str) -> CasePage:
         "changed_fields": told["changed_fields"],
         "base_fields": sides.base,
     }
+    rule = (told["rule"] or {}).get("name", "")
     return CasePage(
         case=case,
         told=told,
         headline=headlines.headline(case.workflow, case.command, told["proposal"], facts),
-        rule=headlines.rule_words(case.command, (told["rule"] or {}).get("name", "")),
+        rule=headlines.rule_words(case.command, rule),
+        rule_anchor=rule_anchor(case.command.name, rule),
         comparison=comparison.compare(case.workflow, case.command, case.proposal.params, sides),
         payload=_payload(case, sides),
         between=tuple(stories.tell(entry, case.workflow) for entry in entries),

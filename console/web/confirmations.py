@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -12,7 +11,6 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from console.changes import Change
-from console.context import COUNT_PROVIDERS
 from console.cursors import CursorType
 from console.forms import Reason, RequestId, new_id
 from console.problems import problem_of
@@ -36,7 +34,7 @@ from runs.errors import ClearanceError, NotFound
 from runs.models import WaitingStep
 from runs.permissions import is_admin, require_overseer
 from runs.values import Principal
-from runs.waiting_list import count_open_steps, list_steps
+from runs.waiting_list import list_steps
 
 PAGE_SIZE = 30
 CURSOR: CursorType[str] = CursorType("waiting-steps", str)
@@ -178,15 +176,3 @@ def _subject_url(row: WaitingStep) -> str:
         return reverse(route, args=[row.subject])
     except NoReverseMatch:
         return ""
-
-
-def count_waiting(request: HttpRequest) -> dict[str, int]:
-    """The number beside the link to this list, for admins."""
-    person: Any = request.user
-    if not set(person.roles) & {"admin"}:
-        return {}
-    waiting = count_open_steps()
-    return {"confirmations": waiting} if waiting else {}
-
-
-COUNT_PROVIDERS.append(count_waiting)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 from console.context import COUNT_PROVIDERS
 from console.rendering import render_screen, unchanged, wants_fragment
 from console.web.case_queue import CaseQueue
+from console.web.confirmation_queue import ConfirmationQueue
 from console.web.gate import signed_in, viewer_of
 from console.web.paging import Page
 from console.web.queues import COUNTED_AT_MOST, QUEUES, Queue, Stretch, queues_of, read_stretch
@@ -23,7 +24,7 @@ from runs.values import Principal
 
 PAGE_SIZE = 50
 
-QUEUES.extend((ReviewQueue(), CaseQueue(), RepairQueue()))
+QUEUES.extend((ReviewQueue(), CaseQueue(), RepairQueue(), ConfirmationQueue()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,10 @@
 from typing import Any
 
 import pytest
-from django.test import RequestFactory
 
-from console.web.confirmations import count_waiting
 from runs.administration import newest_policy
 from runs.confirmations import confirm_alone
-from runs.models import Person, WaitingStep
+from runs.models import WaitingStep
 from tests import cast
 from tests.admins import KINDS, dan, new_person, person_change, policy_change
 from tests.console.web.visitor import Answer, Visitor, visit
@@ -160,13 +158,44 @@ def test_older_steps_are_on_the_next_page(waiting: str) -> None:
     assert "Change of a policy" in visitor.get(PAGE + older).text
 
 
-def test_the_number_beside_the_link_counts_what_waits_for_admins(waiting: str) -> None:
-    def counted(who: Any) -> dict[str, int]:
-        request = RequestFactory().get("/")
-        request.user = Person.objects.get(pk=who.id)
-        return count_waiting(request)
+def test_the_inbox_of_another_admin_shows_and_counts_it_until_it_is_settled(waiting: str) -> None:
+    visitor = visit(dan())
 
-    assert counted(dan()) == {"confirmations": 1}
-    assert counted(cast.ada()) == {}
-    settle(visit(dan()), waiting)
-    assert counted(dan()) == {}
+    answer = visitor.get("/", queue="confirmations")
+    assert "Change of a policy: refund" in answer.text
+    assert "Second admin 1" in answer.text
+    assert f'href="{PAGE}#{waiting}"' in answer.html
+    settle(visitor, waiting)
+    assert "Change of a policy" not in visitor.get("/", queue="confirmations").text
+
+
+def test_the_inbox_of_who_asked_shows_it_to_look_at_and_counts_nothing(waiting: str) -> None:
+    text = visit(cast.dora()).get("/", queue="confirmations").text
+
+    assert "Change of a policy: refund" in text
+    assert "to look at only" in text
+    assert "Second admin 1" not in text
+
+
+def test_the_inbox_of_somebody_who_is_no_admin_does_not_show_it(waiting: str) -> None:
+    assert "Change of a policy" not in visit(cast.ada()).get("/").text
+
+
+def test_a_step_that_was_overtaken_is_void_in_the_inbox(waiting: str) -> None:
+    policy_change(cast.dora(), quorum=2)
+
+    assert "refund has changed since this was asked for." in visit(dan()).get("/").text
+
+
+def test_the_inbox_goes_on_after_the_last_step_it_showed(waiting: str) -> None:
+    for number in range(50):
+        new_person(cast.dora(), f"gil{number:02}", "reviewer")
+    visitor = visit(dan())
+
+    page = visitor.get("/")
+    assert "gil48" in page.text
+    assert "gil49" not in page.text
+    further = page.html.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
+    text = visitor.get("/" + further).text
+    assert "gil49" in text
+    assert "gil48" not in text

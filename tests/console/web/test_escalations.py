@@ -80,8 +80,10 @@ def test_what_nobody_touched_is_folded_away_and_what_changed_comes_first(mara: V
 
 
 def test_the_rule_its_reason_and_the_budget_are_said(mara: Visitor, case: str) -> None:
-    text = mara.get(case).text
+    answer = mara.get(case)
+    text = answer.text
 
+    assert 'href="/workflows/refund/revisions/1/#set-refund-amount.2"' in answer.html
     assert "Amount or recipient changed since; two intentions about money are never merged." in text
     assert "Rule 2 of set-refund-amount" in text
     assert "workflow refund revision 1." in text
