@@ -81,14 +81,14 @@ def _submit(principal: Principal, key: str, submission: Submission, in_storage: 
     if found.recorded is not None:
         return _replayed(found.recorded, digest)
     _admit(principal, found, run, policy, submission)
+    is_back = blobs.keep(submission.content, submission.sha256, in_storage=in_storage)
     same = Artifact.objects.filter(
         run_id=run.id, slot=submission.slot, input_version=submission.input_version, content_id=submission.sha256
     ).first()
-    if same is not None:
+    if same is not None and not is_back:
         store.record_only(run.id, _record(principal, submission, digest, same), found.now)
         return Submitted(same, is_replay=True)
-    blobs.keep(submission.content, submission.sha256, in_storage=in_storage)
-    artifact = _insert(principal, run, submission, found)
+    artifact = same or _insert(principal, run, submission, found)
     body = {**submission.identity(), "artifact": artifact.pk, "bytes": len(submission.content)}
     entry = NewEntry("artifact.submitted", principal.actor, submission.id, body, run.version)
     store.require_step(run, run, [entry], _record(principal, submission, digest, artifact), found.now)

@@ -11,11 +11,14 @@ from approvals.errors import HashMismatch
 from approvals.models import Content
 from runs.digest import tagged
 from runs.errors import NotFound
+from runs.transactions import durable, fetch_row
 
 #: Content up to this many bytes is kept in the database.
 IN_DATABASE = 1024 * 1024
 
 STORAGE = "artifacts"
+
+_HOLD = "SELECT erased_at IS NOT NULL FROM approvals_content WHERE sha256 = %s FOR KEY SHARE"
 
 
 def put_aside(body: bytes) -> str | None:
@@ -39,10 +42,36 @@ def file_name(sha256: str) -> str:
     return f"{digest[:2]}/{digest}"
 
 
-def keep(body: bytes, sha256: str, *, in_storage: bool) -> None:
-    """Name content in the database, in the transaction that needs it. The same content is kept once."""
-    row = Content(sha256=sha256, size=len(body), body=None if in_storage else body, in_storage=in_storage)
+def keep(body: bytes, sha256: str, *, in_storage: bool) -> bool:
+    """Name content in the database, in the transaction that needs it. The same content is kept once.
+
+    Nobody erases it before the transaction ends. Returns whether it had been erased and is there again.
+    """
+    stored = None if in_storage else body
+    row = Content(sha256=sha256, size=len(body), body=stored, in_storage=in_storage)
     Content.objects.bulk_create([row], ignore_conflicts=True)
+    (was_erased,) = fetch_row(_HOLD, [sha256])
+    if was_erased:
+        Content.objects.filter(pk=sha256).update(body=stored, in_storage=in_storage, erased_at=None)
+        put_aside(body)  # once more: the file may have been removed since
+    return bool(was_erased)
+
+
+def remove_erased_files() -> int:
+    """Remove from file storage what was erased in the database. Returns how many files; again, it finds none."""
+    waiting = Content.objects.filter(erased_at__isnull=False, in_storage=True).order_by("pk")
+    return sum(_remove_file(sha256) for sha256 in waiting.values_list("pk", flat=True))
+
+
+@durable
+def _remove_file(sha256: str) -> bool:
+    """Remove one file, unless its content was submitted again meanwhile. Locks: the content."""
+    erased = Content.objects.select_for_update().filter(pk=sha256, erased_at__isnull=False, in_storage=True)
+    if erased.first() is None:
+        return False
+    storages[STORAGE].delete(file_name(sha256))
+    Content.objects.filter(pk=sha256).update(in_storage=False)
+    return True
 
 
 def read(sha256: str) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import environ
+from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
@@ -223,6 +224,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "console.tasks.sweep_notifications",
         "schedule": 15.0,
         "options": {"expires": 15.0},
+    },
+    "erase-due-content": {
+        "task": "outbox.tasks.erase_due_content",
+        "schedule": crontab(hour="3", minute="17"),
+        "options": {"expires": 6 * 60 * 60.0},
     },
     "expire-runs": {"task": "outbox.tasks.expire_runs", "schedule": 300.0, "options": {"expires": 300.0}},
 }

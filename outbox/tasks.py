@@ -7,6 +7,7 @@ from celery import shared_task
 
 from outbox import bell, pulse
 from outbox.dispatch import dispatch_due
+from outbox.erasure import erase_due
 from outbox.leases import due_operations
 from outbox.reconcile import close_expired_leases, due_lookups, look_up_due
 from runs.expiry import expire_due_runs
@@ -51,3 +52,9 @@ def sweep() -> None:
 def expire_runs() -> None:
     """End the runs whose time is over."""
     expire_due_runs()
+
+
+@shared_task(time_limit=240)  # less than the broker waits before it hands a task out again
+def erase_due_content() -> None:
+    """Erase the content whose term is over; run by run, so what a limit of time cuts off goes on the next time."""
+    erase_due()

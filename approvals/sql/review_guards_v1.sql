@@ -19,7 +19,8 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' AND (NEW.sha256, NEW.size, NEW.stored_at) IS NOT DISTINCT FROM (OLD.sha256, OLD.size, OLD.stored_at)
         AND (
-            NEW.erased_at IS NOT NULL AND NEW.body IS NULL AND NOT NEW.in_storage
+            -- What lies in file storage is removed there after this was committed, and then said so.
+            NEW.erased_at IS NOT NULL AND NEW.body IS NULL AND (OLD.in_storage OR NOT NEW.in_storage)
             -- Somebody submitted the same bytes again.
             OR OLD.erased_at IS NOT NULL AND NEW.erased_at IS NULL AND (NEW.body IS NULL) = NEW.in_storage
                 AND (NEW.in_storage OR NEW.sha256 = 'sha256:' || encode(sha256(NEW.body), 'hex'))

@@ -76,3 +76,20 @@ CREATE TRIGGER outbox_remediation_step_frozen BEFORE UPDATE OR DELETE ON outbox_
     FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_remediation_step_frozen');
 CREATE TRIGGER outbox_repair_plan_frozen BEFORE UPDATE OR DELETE ON outbox_repairplan
     FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_repair_plan_frozen');
+
+-- A compensation may be open although its run has come to rest.
+CREATE FUNCTION outbox_payload_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM public.outbox_effect e
+        WHERE e.run_id = OLD.run_id AND e.state NOT IN ('succeeded', 'failed', 'cancelled')
+    ) THEN
+        PERFORM public.runs_refuse('outbox_payload_in_use', 'no payload is erased while an effect of its run is open');
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER outbox_payload_guard BEFORE UPDATE OF payload ON approvals_snapshot
+    FOR EACH ROW EXECUTE FUNCTION outbox_payload_guard();

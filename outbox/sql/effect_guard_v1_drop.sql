@@ -1,3 +1,5 @@
+DROP TRIGGER outbox_payload_guard ON approvals_snapshot;
+DROP FUNCTION outbox_payload_guard();
 DROP TRIGGER outbox_repair_plan_frozen ON outbox_repairplan;
 DROP TRIGGER outbox_remediation_step_frozen ON outbox_remediationstep;
 DROP TRIGGER outbox_repair_frozen ON outbox_repair;

@@ -39,6 +39,16 @@ $$;
 CREATE TRIGGER runs_ledger_chain AFTER INSERT ON runs_ledgerentry
     FOR EACH ROW EXECUTE FUNCTION runs_ledger_chain();
 
+-- Whether a run has come to rest: only then anything of it may be erased.
+CREATE FUNCTION runs_is_at_rest(run bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM public.runs_run r
+        WHERE r.id = run AND r.active_snapshot IS NULL
+          AND r.status IN ('sent', 'failed', 'revoked', 'cancelled', 'expired')
+    )
+$$;
+
 CREATE FUNCTION runs_ledger_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -50,11 +60,7 @@ BEGIN
              OLD.body_sha256, OLD.prev_hash, OLD.hash, OLD.feed_xid) THEN
         PERFORM public.runs_refuse('runs_ledger_frozen', 'a ledger entry never changes; its body can only be erased');
     END IF;
-    IF NOT EXISTS (
-        SELECT FROM public.runs_run r
-        WHERE r.id = OLD.run_id AND r.active_snapshot IS NULL
-          AND r.status IN ('sent', 'failed', 'revoked', 'cancelled', 'expired')
-    ) THEN
+    IF NOT public.runs_is_at_rest(OLD.run_id) THEN
         PERFORM public.runs_refuse(
             'runs_ledger_in_use', 'nothing is erased of a run that is at work, under review or going out');
     END IF;

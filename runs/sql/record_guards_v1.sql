@@ -28,10 +28,22 @@ $$;
 CREATE TRIGGER runs_workflow_revision_step BEFORE INSERT ON runs_workflowrevision
     FOR EACH ROW EXECUTE FUNCTION runs_workflow_revision_step();
 
+-- Whether the answer `after` is the answer `before` without some of its values, and says that it was erased.
+CREATE FUNCTION runs_only_erased(before text, after text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce(after::jsonb -> 'erased' = 'true', false) AND NOT before::jsonb ? 'erased'
+        AND after::jsonb - 'erased' <@ before::jsonb;
+EXCEPTION WHEN data_exception THEN
+    RETURN false;
+END
+$$;
+
 CREATE FUNCTION runs_conflict_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' AND NEW.base IS NULL AND NEW.proposal IS NULL AND NEW.problem IN (OLD.problem, '')
+    IF TG_OP = 'UPDATE' AND NEW.base IS NULL AND NEW.proposal IS NULL
+        AND (NEW.problem IN (OLD.problem, '') OR public.runs_only_erased(OLD.problem, NEW.problem))
         AND (NEW.id, NEW.run_id, NEW.workflow, NEW.revision, NEW.principal, NEW.command_id, NEW.name, NEW.intent,
              NEW.base_version, NEW.current_version, NEW.disposition, NEW.rule, NEW.fields_touched, NEW.at)
             IS NOT DISTINCT FROM
@@ -85,6 +97,11 @@ BEGIN
     IF (NEW.run_id, NEW.principal, NEW.command_id, NEW.name, NEW.request_sha256)
         IS DISTINCT FROM (OLD.run_id, OLD.principal, OLD.command_id, OLD.name, OLD.request_sha256) THEN
         PERFORM public.runs_refuse('runs_command_identity', 'an id stands for one request for ever');
+    END IF;
+    IF (NEW.state, NEW.resolution, NEW.seq, NEW.at)
+            IS NOT DISTINCT FROM (OLD.state, OLD.resolution, OLD.seq, OLD.at)
+        AND public.runs_only_erased(OLD.answer, NEW.answer) AND public.runs_is_at_rest(OLD.run_id) THEN
+        RETURN NEW;
     END IF;
     IF NOT EXISTS (SELECT FROM public.runs_command_steps() s WHERE s.start = OLD.state AND s.stop = NEW.state) THEN
         PERFORM public.runs_refuse('runs_command_state_legal', format('%s may not become %s', OLD.state, NEW.state));

@@ -12,5 +12,6 @@ DROP FUNCTION runs_command_guard();
 DROP FUNCTION runs_command_begins();
 DROP FUNCTION runs_command_steps();
 DROP FUNCTION runs_conflict_guard();
+DROP FUNCTION runs_only_erased(text, text);
 DROP FUNCTION runs_workflow_revision_step();
 DROP FUNCTION runs_frozen();
