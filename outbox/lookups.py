@@ -13,10 +13,10 @@ from outbox.remediations import open_remediation
 from outbox.retry import Next, after_lookup, proves_from
 from outbox.states import Answer, EffectState, Step
 from outbox.targets import adapter_of, capabilities_of, position_of, revision_of, target_of
-from runs import store
+from runs import authority, store
 from runs.attempts import request_sha256
 from runs.chain import rfc3339
-from runs.errors import CommandIdReused, CommandInProgress, InvalidTransition
+from runs.errors import CommandIdReused, InvalidTransition
 from runs.locks import claim_id, hold_run
 from runs.permissions import require_admin
 from runs.store import Record
@@ -53,12 +53,18 @@ def ask(operation_id: str) -> tuple[Question, Known]:
 
 
 @durable
-def record_lookup(question: Question, known: Known, actor: str, command_id: str | None = None) -> Lookup:
+def record_lookup(question: Question, known: Known, actor: str) -> Lookup:
     """Record an answer; where the effect still waits for it, take the next step. Locks: the run.
 
     A look-up raises the effect's version. It settles an effect only where the answer proves something.
     """
     hold_run(question.run_key)
+    return _write(question, known, actor)
+
+
+def _write(
+    question: Question, known: Known, actor: str, command_id: str | None = None, record: Record | None = None
+) -> Lookup:
     found = store.read(question.run_key)
     run, now = found.run, found.now
     assert run is not None
@@ -76,7 +82,7 @@ def record_lookup(question: Question, known: Known, actor: str, command_id: str 
     facts = [Fact("lookup.recorded", {**told, "at": rfc3339(now)})]
     if taken is not None and taken.state != effect.state:
         facts.append(settling(taken))
-    move(effect, run, _movement(effect, taken), facts, actor=actor, now=now, command_id=command_id)
+    move(effect, run, _movement(effect, taken), facts, actor=actor, now=now, command_id=command_id, record=record)
     if taken is not None and taken.state is EffectState.SUCCEEDED and at.is_revoked:
         open_remediation(effect, "it happened although its approval was revoked meanwhile", actor, now)
     return Lookup.objects.create(
@@ -119,31 +125,39 @@ class LookedUp:
 def look_up_now(principal: Principal, operation_id: str, request_id: str) -> LookedUp:
     """Ask the provider now, as an admin, and record the answer. A repeat of the id asks nothing again.
 
-    Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `InvalidTransition`, `EffectInFlight`, `CommandIdReused`.
+    Locks, to record it: the id, the run. Raises `AgentsCannotDecide`, `Forbidden`, `InvalidTransition`,
+    `EffectInFlight`, `CommandIdReused`.
     """
     require_admin(principal)
-    key = Effect.objects.values_list("run__key", flat=True).get(pk=operation_id)
-    if known := _asked_before(key, principal, operation_id, request_id):
+    if known := _asked_before(principal, operation_id, request_id):
         return LookedUp(known, is_replay=True)
     question, answer = ask(operation_id)
-    row = record_lookup(question, answer, principal.actor, request_id)
-    return LookedUp(row, is_replay=False)
+    return _record_once(principal, question, answer, request_id)
+
+
+def _asked_before(principal: Principal, operation_id: str, request_id: str) -> Lookup | None:
+    """The look-up that this id stands for. Raises `CommandIdReused` where it stands for something else."""
+    key = Effect.objects.values_list("run__key", flat=True).get(pk=operation_id)
+    recorded = store.read(key, principal.actor, request_id).recorded
+    if recorded is None:
+        return None
+    if recorded.request_sha256 != _digest(operation_id):
+        raise CommandIdReused(f"{recorded.name} has this id.")
+    return Lookup.objects.get(effect_id=operation_id, command_id=request_id, actor=principal.actor)
+
+
+def _digest(operation_id: str) -> str:
+    return request_sha256({"name": "look-up", "effect": operation_id})
 
 
 @durable
-def _asked_before(key: str, principal: Principal, operation_id: str, request_id: str) -> Lookup | None:
-    """The look-up that this id stands for; if it stands for none, the id is recorded now."""
-    claim_id(key, principal.actor, request_id)
-    found = store.read(key, principal.actor, request_id)
-    digest = request_sha256({"name": "look-up", "effect": operation_id})
-    if found.recorded is None:
-        assert found.run is not None
-        record = Record(principal.actor, request_id, "look-up", digest, "done", {"effect": operation_id})
-        store.record_only(found.run.id, record, found.now)
-        return None
-    if found.recorded.request_sha256 != digest:
-        raise CommandIdReused
-    row = Lookup.objects.filter(effect_id=operation_id, command_id=request_id, actor=principal.actor).first()
-    if row is None:
-        raise CommandInProgress
-    return row
+def _record_once(principal: Principal, question: Question, known: Known, request_id: str) -> LookedUp:
+    """Record what was answered under an id, unless another delivery of the id came first."""
+    claim_id(question.run_key, principal.actor, request_id)
+    hold_run(question.run_key)
+    require_admin(authority.current(principal))
+    if earlier := _asked_before(principal, question.operation_id, request_id):
+        return LookedUp(earlier, is_replay=True)
+    told = {"effect": question.operation_id}
+    record = Record(principal.actor, request_id, "look-up", _digest(question.operation_id), "done", told)
+    return LookedUp(_write(question, known, principal.actor, request_id, record), is_replay=False)
