@@ -83,7 +83,7 @@ def test_a_reviewer_gives_it_once_under_one_id() -> None:
     again = give(id="s-1")
 
     assert (first.is_replay, again.is_replay, again.row.pk) == (False, True, first.row.pk)
-    assert (first.row.giver_id, first.row.used, first.row.spent) == (bea().id, 0, 0)
+    assert (first.row.giver_id, first.row.used, first.row.spent) == (bea().id, 0, Decimal(0))
     with pytest.raises(CommandIdReused):
         give(id="s-1", uses=4)
 

@@ -38,4 +38,6 @@ class Command(ActingCommand):
             log.warning("confirmed_without_second_person", waiting=ref, kind=row.kind, subject=row.subject)
 
         asked_by = f"which {row.proposed_by.username} asked for"
-        return Plan(f"confirm {ref}: {KINDS[row.kind].title.lower()} {row.subject}, {asked_by}", [row.because.rstrip(".")], act)
+        return Plan(
+            f"confirm {ref}: {KINDS[row.kind].title.lower()} {row.subject}, {asked_by}", [row.because.rstrip(".")], act
+        )

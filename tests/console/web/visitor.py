@@ -54,11 +54,11 @@ class Answer:
 
     @property
     def status(self) -> int:
-        return self.response.status_code
+        return int(self.response.status_code)
 
     @property
     def html(self) -> str:
-        return self.response.content.decode()
+        return str(self.response.content.decode())
 
     @property
     def text(self) -> str:
@@ -83,7 +83,7 @@ class Answer:
         return reader.found
 
     def header(self, name: str) -> str:
-        return self.response.headers.get(name, "")
+        return str(self.response.headers.get(name, ""))
 
 
 class _FormReader(HTMLParser):
