@@ -5,7 +5,7 @@ Sweeps are conditional on state and fence; whoever comes second finds nothing to
 
 from dataclasses import dataclass
 
-from outbox.errors import Moved
+from outbox.errors import EffectInFlight, Moved
 from outbox.following import Fact, Movement, move
 from outbox.lookups import ask, record_lookup
 from outbox.models import Attempt, Effect
@@ -13,7 +13,7 @@ from outbox.providers.base import Result
 from outbox.recording import settle_attempt
 from outbox.states import EffectState, Outcome, Step
 from runs import store
-from runs.errors import ClearanceError
+from runs.errors import InvalidTransition, Unavailable
 from runs.locks import hold_run
 from runs.transactions import durable, execute
 
@@ -64,7 +64,7 @@ def _operations(statement: str, limit: int) -> list[str]:
 def _closed(operation_id: str) -> bool:
     try:
         return close_expired(operation_id)
-    except Moved:
+    except (Moved, Unavailable):  # somebody else is at it; the next pass looks again
         return False
 
 
@@ -91,12 +91,17 @@ def close_expired(operation_id: str) -> bool:
 
 
 def look_up_due(operation_id: str) -> bool:
-    """Ask about one outcome, and record the answer. What cannot be asked any more goes to a person."""
+    """Ask about one outcome, and record the answer. What cannot be asked any more goes to a person.
+
+    False where somebody else is at it; the next pass looks again.
+    """
     try:
         question, known = ask(operation_id)
         record_lookup(question, known, ACTOR)
-    except ClearanceError as refusal:
+    except InvalidTransition as refusal:
         _hand_to_person(operation_id, refusal.detail)
+    except (EffectInFlight, Moved, Unavailable):
+        return False
     return True
 
 
