@@ -78,7 +78,7 @@ def read(sha256: str) -> bytes:
     """The content of this hash, hashed again. Raises `NotFound` when erased or missing, `HashMismatch` when altered."""
     row = Content.objects.filter(sha256=sha256).first()
     if row is None or row.erased_at is not None:
-        raise NotFound("This content has been erased.")
+        raise NotFound("This content has been erased.", erased=True)
     body = _stored(file_name(sha256)) if row.in_storage else bytes(row.body or b"")
     if tagged(body) != sha256:
         raise HashMismatch("The stored content no longer has its hash.", expected=sha256, actual=tagged(body))

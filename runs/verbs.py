@@ -128,7 +128,7 @@ def _command_at_conflict(row: Escalation, proposal: CommandRequest) -> Command:
 def _proposal(row: Escalation) -> CommandRequest:
     given = json.loads(row.conflict.proposal or "{}")
     if not given:
-        raise NotFound("What was proposed has been erased.")
+        raise NotFound("What was proposed has been erased.", erased=True)
     return CommandRequest(**{**given, "evidence": tuple(given["evidence"])})
 
 

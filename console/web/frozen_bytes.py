@@ -29,7 +29,7 @@ def payload(request: HttpRequest, principal: Principal, number: str) -> HttpResp
     review = access_snapshot(principal, number)
     shown = payload_of(review.row)
     if shown is None:
-        raise NotFound("The payload has been erased; its hash stays.")
+        raise NotFound("The payload has been erased; its hash stays.", erased=True)
     record_shown(principal.id, review.row.pk, review.row.manifest_sha256)
     context = {"review": review, "row": review.row, "run": review.run, "payload": shown}
     return render_screen(request, "snapshots/payload.html", context)

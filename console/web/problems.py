@@ -87,6 +87,7 @@ def _context(request: HttpRequest, error: ClearanceError) -> dict[str, Any]:
         "problem": row,
         "detail": told,
         "code": error.code,
+        "is_erased": "erased" in error.members,
         "request_id": correlation_id(request),
         "retry_after": retry_after(error),
         "refusal": {"title": row.title, "detail": told, "code": error.code},
