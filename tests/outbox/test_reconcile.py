@@ -10,8 +10,10 @@ from outbox.leases import claim, start_sending
 from outbox.models import Attempt, Effect, Lookup
 from outbox.reconcile import Pass, close_expired, close_expired_leases, due_lookups, look_up_due
 from outbox.states import Outcome
+from runs import locks
 from runs.administration import set_halt
 from runs.errors import Unavailable
+from runs.locks import hold_run
 from runs.models import LedgerEntry
 from tests import cast, review
 from tests.outbox.providers.servers import Web, answer, closed_port
@@ -95,12 +97,12 @@ def test_what_cannot_be_closed_now_does_not_keep_the_rest_waiting(monkeypatch: p
     for effect in (first, second):
         claimed(effect)
         expired(effect)
-    real = reconcile.hold_run
+    real = locks.hold_run
 
     def hold(key: str) -> None:
         if key == "R-1":
             raise Unavailable  # as when its lock is not had in time
-        real(key)
+        hold_run(key)
 
     monkeypatch.setattr(reconcile, "hold_run", hold)
 
