@@ -10,7 +10,6 @@ from outbox.leases import claim, start_sending
 from outbox.models import Attempt, Effect, Lookup
 from outbox.reconcile import Pass, close_expired, close_expired_leases, due_lookups, look_up_due
 from outbox.states import Outcome
-from runs import locks
 from runs.administration import set_halt
 from runs.errors import Unavailable
 from runs.locks import hold_run
@@ -97,7 +96,6 @@ def test_what_cannot_be_closed_now_does_not_keep_the_rest_waiting(monkeypatch: p
     for effect in (first, second):
         claimed(effect)
         expired(effect)
-    real = locks.hold_run
 
     def hold(key: str) -> None:
         if key == "R-1":
