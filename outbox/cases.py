@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from approvals.models import DestinationRevision
-from outbox.errors import TooEarly
+from outbox.errors import Quarantined, TooEarly
 from outbox.models import Attempt, Effect, Lookup, Verdict
 from outbox.retry import Capabilities, Position, replayable_until
 from outbox.states import Answer, EffectState, Finding, Outcome, RepairKind
@@ -63,9 +63,16 @@ class Case:
 
     @property
     def replay_is_safe(self) -> bool:
-        """Whether the provider would still recognise a repeat now."""
-        until = replayable_until(self.can, self.effect.key_clock_started_at)
+        """Whether the provider would still recognise a repeat of what was tried."""
+        until = replayable_until(self.can, self.tried_since)
         return self.can.recognises_repeats and (until is None or self.found.now < until)
+
+    @cached_property
+    def tried_since(self) -> datetime | None:
+        """Since when something may have left under the key; a finding that it did not happen changes nothing of it."""
+        resends = self.effect.repairs.filter(repair=RepairKind.RESEND).order_by("-at").values_list("at", flat=True)
+        since = resends.first()
+        return min((item.started_at for item in self.attempts if _may_have_left(item, since)), default=None)
 
     @property
     def settles_at(self) -> datetime | None:
@@ -78,6 +85,16 @@ class Case:
         """Whether the provider itself ever said that it happened."""
         accepted = any(Outcome.ACCEPTED in (item.outcome, _late_outcome(item)) for item in self.attempts)
         return accepted or any(item.answer == Answer.FOUND for item in self.lookups)
+
+    @property
+    def evidence_it_did_not_happen(self) -> bool:
+        """Whether the provider ever said, late enough to prove it, that it does not know the key."""
+        return any(item.answer == Answer.NOT_FOUND and item.proves for item in self.lookups)
+
+
+def _may_have_left(attempt: Attempt, since: datetime | None) -> bool:
+    is_counted = since is None or attempt.started_at >= since
+    return is_counted and not (attempt.outcome and Outcome(attempt.outcome).proves_nothing_happened)
 
 
 def _late_outcome(attempt: Attempt) -> str | None:
@@ -113,6 +130,7 @@ def require_version(case: Case, seen: int) -> None:
 
 def require_finding(case: Case, finding: Finding) -> None:
     """Raise unless a person may give this finding now."""
+    _require_released(case)
     if case.effect.state != EffectState.NEEDS_RECONCILIATION:
         raise InvalidTransition("Only an effect that needs reconciliation takes a verdict.", status=case.effect.state)
     settles_at = case.settles_at
@@ -121,12 +139,21 @@ def require_finding(case: Case, finding: Finding) -> None:
         raise TooEarly("The provider may still be working on it.", retry_after=seconds, expected=rfc3339(settles_at))
 
 
+def _require_released(case: Case) -> None:
+    if case.effect.quarantined:
+        raise Quarantined(expected="released", actual="quarantined")
+
+
 def second_person_for_finding(case: Case, finding: Finding, provider_request_id: str | None) -> str | None:
     """Why a second admin has to confirm this finding; None when it stands by itself."""
     earlier = [item.verdict for item in case.verdicts if item.verdict != Finding.CANNOT_TELL]
     if earlier and earlier[-1] != finding and finding is not Finding.CANNOT_TELL:
         return f"it contradicts the earlier verdict {earlier[-1]}"
-    if finding is Finding.DID_NOT_HAPPEN and case.evidence_it_happened:
+    against = {
+        Finding.HAPPENED: case.evidence_it_did_not_happen,
+        Finding.DID_NOT_HAPPEN: case.evidence_it_happened,
+    }
+    if against.get(finding):
         return "it contradicts what the provider said"
     if finding is Finding.HAPPENED and not provider_request_id:
         return "there is no provider id"
@@ -142,6 +169,7 @@ def require_repair(case: Case, repair: RepairKind) -> None:
         if not effect.quarantined:
             raise InvalidTransition("It is not in quarantine.", status=effect.state)
         return
+    _require_released(case)
     if effect.state != EffectState.NEEDS_RECONCILIATION:
         raise InvalidTransition("Only an effect that needs reconciliation is repaired.", status=effect.state)
     if effect.may_have_left or not case.verdicts or case.verdicts[-1].verdict != Finding.DID_NOT_HAPPEN:

@@ -24,6 +24,7 @@ from outbox.cases import (
 )
 from outbox.following import Fact, Movement, move
 from outbox.models import Effect, Repair, Verdict
+from outbox.remediations import open_remediation
 from outbox.states import EffectState, Finding, RepairKind, Step
 from runs import confirmations, store
 from runs.administration import By
@@ -131,6 +132,8 @@ def _apply_verdict(case: Case, given: Mapping[str, JSON], by: By, request_id: st
         without_second_person=by.without_second_person,
         at=now,
     )
+    if movement.state is EffectState.SUCCEEDED and case.is_revoked:
+        open_remediation(effect, "it happened although its approval was revoked meanwhile", by.actor, now, request_id)
 
 
 def _after_verdict(case: Case, finding: Finding) -> Movement:
@@ -139,7 +142,8 @@ def _after_verdict(case: Case, finding: Finding) -> Movement:
         case Finding.HAPPENED:
             return Movement(EffectState.SUCCEEDED, Step.NONE, None, "a person found that it happened")
         case Finding.CANNOT_TELL:
-            return Movement(stays, Step.PERSON, None, "nobody can tell yet whether it happened")
+            words = "nobody can tell yet whether it happened"
+            return Movement(stays, Step.PERSON, None, words, {"may_have_left": True})  # whatever was found before
     nothing_left: dict[str, JSON] = {"may_have_left": False, "key_clock_started_at": None}
     if case.is_revoked:
         words = "a person found that it did not happen, and its approval was revoked"

@@ -11,10 +11,9 @@ from approvals.reviewing import Review, describe
 from approvals.states import SnapshotState
 from outbox.cases import Case
 from outbox.models import Attempt, Effect, Lookup, Remediation, Repair, Verdict
-from outbox.receipts import boundary_of, effect_of, state_of
+from outbox.receipts import boundary_of, effect_of, side_of, state_of
 from outbox.remediations import remediation_ref
 from outbox.retry import replayable_until
-from outbox.states import EffectState
 from runs.chain import rfc3339
 from runs.models import WaitingStep
 from runs.states import RunStatus
@@ -175,11 +174,7 @@ def tell_effect(case: Case) -> dict[str, JSON]:
 
 def boundary(effect: Effect) -> str:
     """On which side of the boundary an effect is."""
-    if effect.state == EffectState.SUCCEEDED:
-        return "sent"
-    if EffectState(effect.state).is_end:
-        return "none"
-    return "in-flight" if effect.may_have_left else "revocable"
+    return side_of(effect).value
 
 
 def key_clock(case: Case) -> dict[str, JSON]:

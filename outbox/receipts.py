@@ -32,11 +32,16 @@ def boundary_of(review: Review, effect: Effect | None) -> Boundary:
     """What revoking an approval of this snapshot does now."""
     if effect is None:
         return Boundary.BEFORE_AUTHORIZATION if review.is_active else Boundary.NONE
+    return side_of(effect)
+
+
+def side_of(effect: Effect) -> Boundary:
+    """On which side of the boundary an effect is. What is in quarantine may long have been sent."""
     if effect.state == EffectState.SUCCEEDED:
         return Boundary.SENT
     if effect.state in ENDS:
         return Boundary.NONE
-    return Boundary.IN_FLIGHT if effect.may_have_left else Boundary.REVOCABLE
+    return Boundary.IN_FLIGHT if effect.may_have_left or effect.quarantined else Boundary.REVOCABLE
 
 
 def receipt(effect: Effect) -> dict[str, JSON]:

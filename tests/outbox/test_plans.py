@@ -149,7 +149,7 @@ def test_every_row_is_ordered_by_itself_and_told_by_itself() -> None:
 
 def test_what_moved_since_the_plan_is_refused_and_the_rest_goes_on() -> None:
     moved, other = found_not("R-1"), found_not("R-2")
-    made = plan(moved, other, repair=RepairKind.MARK_FAILED)
+    made = plan(moved, other)
     settling.change(moved)
 
     told = applied(cast.dora(), made.ref)
