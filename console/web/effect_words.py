@@ -1,6 +1,6 @@
 """Where an effect stands, in words that are computed from facts: asked, sent, confirmed and unknown are never swapped.
 
-Reads nothing. What was sent counts from the last finding that nothing had happened: earlier attempts are settled by it.
+What was sent counts from the last order to send again: earlier attempts were found not to have happened.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ class Standing:
     """The facts of the headline."""
 
     stage: Stage
-    sent: tuple[Attempt, ...]  # the attempts that may have done something, since the last finding
+    sent: tuple[Attempt, ...]  # the attempts that may have done something
     proof: Proof | None  # of what happened, or of what did not
 
     @property
@@ -124,10 +124,9 @@ def stage_of(effect: Effect) -> Stage:
 
 
 def _sent(case: Case) -> Sequence[Attempt]:
-    """The attempts whose bytes may have reached the provider, since the last finding that none had done anything."""
-    settled = [item.at for item in case.verdicts if item.verdict == Finding.DID_NOT_HAPPEN]
-    since = max(settled, default=None)
-    return [item for item in case.attempts if _may_have_left(item) and (since is None or item.started_at > since)]
+    """The attempts whose bytes may have reached the provider, since it was last ordered to be sent again."""
+    since = case.tried_since
+    return [item for item in case.attempts if _may_have_left(item) and since is not None and item.started_at >= since]
 
 
 def _may_have_left(attempt: Attempt) -> bool:

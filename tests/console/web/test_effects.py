@@ -151,6 +151,22 @@ def test_what_a_person_found_not_to_have_happened_is_no_longer_unknown(dora: Vis
     assert "found: it did not happen" in answer.text
 
 
+def test_a_finding_that_is_taken_back_leaves_what_was_sent_unknown_again(dora: Visitor, unknown: str) -> None:
+    find(dora, unknown, "did_not_happen")
+    find(dora, unknown, "cannot_tell")
+
+    assert headline(dora.get(unknown)) == "We sent this once at <time> and do not know whether it happened."
+
+
+def test_what_is_sent_again_counts_anew(dora: Visitor, otto: Visitor, unknown: str) -> None:
+    find(dora, unknown, "did_not_happen")
+    order(dora, unknown, "resend")
+    confirm(otto, unknown)
+    settling.attempt(effect(), settling.UNKNOWN)
+
+    assert headline(dora.get(unknown)) == "We sent this once at <time> and do not know whether it happened."
+
+
 def test_success_is_only_what_is_proven_and_says_by_what(dora: Visitor, unknown: str) -> None:
     accepted = settling.succeed(review.refund_approved("R-8"))
     find(dora, unknown, "happened", provider_request_id="pay_8812")
