@@ -121,7 +121,7 @@ def _headers(target: Target, sending: Sending) -> dict[str, str]:
         "X-Clearance-Snapshot": sending.snapshot,
         "X-Clearance-Payload-SHA256": sending.payload_sha256,
     }
-    if target.recognises_repeats:
+    if target.recognises_repeats or target.lookup_url or target.cancel_url:  # it is asked for by this key
         headers["Idempotency-Key"] = sending.idempotency_key
     return headers | _signature(target, sending)
 

@@ -192,6 +192,15 @@ def test_no_key_is_sent_where_it_would_mean_nothing() -> None:
     assert "idempotency-key" not in web.requests[0][1]
 
 
+@pytest.mark.parametrize("declared", ["lookup_url", "cancel_url"])
+def test_the_key_is_sent_wherever_it_will_be_asked_for(declared: str) -> None:
+    web = Web(answer(200))
+    with web.on() as port:
+        send(port, recognises_repeats=False, **{declared: f"http://localhost:{port}/"})
+
+    assert web.requests[0][1]["idempotency-key"] == "R-7:pay:v4:e2"
+
+
 def test_every_secret_of_a_rotation_signs_under_the_same_id(monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = ["whsec_" + base64.b64encode(name * 24).decode() for name in (b"a", b"b")]
     monkeypatch.setenv("PAYMENTS_SECRET", " ".join(secrets))
