@@ -11,7 +11,7 @@ from outbox.dispatch import dispatch_due
 from outbox.models import Effect
 from runs.models import AuthorityChange, Installation, LedgerEntry, Run
 from tests import cast
-from tests.outbox.test_authorization import approve, refund_ready_for_review
+from tests.review import refund_approved
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def own_home(settings, tmp_path: Path) -> None:  # type: ignore[no-untyped-def] 
 
 
 def test_a_restored_installation_is_halted_under_a_new_epoch_and_sends_nothing(tmp_path: Path) -> None:
-    approve(cast.ben(), refund_ready_for_review(), 3)
+    refund_approved()
     quarantine.note_database()
     file = tmp_path / "backup.dump"
     call_command("backup", str(file))
@@ -43,7 +43,7 @@ def test_a_restored_installation_is_halted_under_a_new_epoch_and_sends_nothing(t
 
 
 def test_a_database_put_back_by_other_means_is_noticed_before_anything_is_claimed() -> None:
-    approve(cast.ben(), refund_ready_for_review(), 3)
+    refund_approved()
     quarantine.note(quarantine.EPOCH_FILE, "5")
 
     attempted = dispatch_due("worker-1")
