@@ -5,7 +5,6 @@ What may be done is judged by the checks that judge the press of a button; a mis
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -19,23 +18,20 @@ from console.payloads import Fact, Payload, first_facts
 from console.sentences import Word, said_of, words_of
 from console.stories import Story
 from console.templatetags.console_ui import STATUS_LOOKS
-from console.waiting_kinds import KINDS
+from console.web.effect_choices import Choices, read_choices
 from console.web.effect_timeline import Event, Late, events_of, late_results
 from console.web.effect_words import Stage, Standing, standing_of
 from console.web.review_card import duration, host_of, payload_of
 from outbox import queries
-from outbox.cases import Case, require_finding, require_repair, second_person_for_finding, second_person_for_repair
+from outbox.cases import Case
 from outbox.models import Effect, Remediation, Repair
 from outbox.remediations import remediation_ref
 from outbox.retry import replayable_until
-from outbox.states import EffectState, Finding, RepairKind
+from outbox.states import EffectState
 from outbox.targets import adapter_of
 from runs import authority, catalog, history
-from runs.confirmations import may_confirm, waiting_ref
 from runs.definitions import Action, Workflow
 from runs.digest import tagged
-from runs.errors import ClearanceError
-from runs.models import WaitingStep
 from runs.permissions import is_admin, is_reviewer
 from runs.states import RunStatus
 from runs.values import Principal
@@ -44,49 +40,6 @@ JSON = Any
 
 #: Facts of the payload that stand first; entries of the ledger on the page itself.
 FACTS, ENTRIES = 3, 8
-
-
-@dataclass(frozen=True, slots=True)
-class FindingLine:
-    """A verdict that could be given: legal, or why not; and why a second admin would have to confirm it."""
-
-    finding: Finding
-    refusal: ClearanceError | None
-    second: str  # with an id of the provider
-    second_without_id: str
-
-    @property
-    def too_early_until(self) -> datetime | None:
-        if self.refusal is None or self.refusal.code != "too-early":
-            return None
-        return datetime.fromisoformat(self.refusal.members["expected"])
-
-
-@dataclass(frozen=True, slots=True)
-class RepairLine:
-    """A repair that could be ordered: legal, or why not; and why a second admin would have to confirm it."""
-
-    repair: RepairKind
-    refusal: ClearanceError | None
-    second: str
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingLine:
-    """Something asked for about this effect that waits for a second admin."""
-
-    ref: str
-    row: WaitingStep
-    asked: JSON
-    cannot_confirm: str  # empty: this person may
-
-    @property
-    def proposer(self) -> str:
-        return f"user:{self.row.proposed_by.username}"
-
-    @property
-    def is_verdict(self) -> bool:
-        return self.row.kind == "effect.verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +62,7 @@ class EffectPage:
     approvals: tuple[Decision, ...]
     repairs: tuple[Repair, ...]
     remediations: tuple[RemediationLine, ...]
-    waiting: tuple[WaitingLine, ...]
+    choices: Choices
     events: tuple[Event, ...]
     timeline: tuple[Story, ...]
 
@@ -251,57 +204,16 @@ class EffectPage:
         """Whether repairs come before another verdict."""
         return self.standing.stage is Stage.FOUND_NOT
 
-    @cached_property
-    def findings(self) -> tuple[FindingLine, ...]:
-        return tuple(self._finding(finding) for finding in Finding)
-
-    def _finding(self, finding: Finding) -> FindingLine:
-        second = second_person_for_finding(self.case, finding, "an id") or ""
-        without = second_person_for_finding(self.case, finding, None) or ""
-        try:
-            require_finding(self.case, finding)
-        except ClearanceError as refusal:
-            return FindingLine(finding, refusal, second, without)
-        return FindingLine(finding, None, second, without)
-
-    @cached_property
-    def repair_lines(self) -> tuple[RepairLine, ...]:
-        wanted = [RepairKind.RESEND, RepairKind.MARK_FAILED]
-        if self.effect.quarantined:
-            wanted = [RepairKind.RELEASE]
-        return tuple(self._repair(repair) for repair in wanted)
-
-    def _repair(self, repair: RepairKind) -> RepairLine:
-        second = second_person_for_repair(self.case, repair) or ""
-        try:
-            require_repair(self.case, repair)
-        except ClearanceError as refusal:
-            return RepairLine(repair, refusal, second)
-        return RepairLine(repair, None, second)
-
-    @property
-    def may_repair(self) -> bool:
-        return any(line.refusal is None for line in self.repair_lines)
-
-    @property
-    def offers(self) -> str:
-        """What is open to this person now, as a page that is drawn carries it."""
-        if not self.is_admin:
-            return ""
-        found = [line.finding.value for line in self.findings if line.refusal is None]
-        ordered = [line.repair.value for line in self.repair_lines if line.refusal is None]
-        return " ".join([*found, *ordered, *(line.ref for line in self.waiting if not line.cannot_confirm)])
-
     @property
     def tag(self) -> str:
         """What the page depends on: while it is the same, nothing on it has changed for this person."""
         found, run = self.case.found, self.case.run
-        waiting = "-".join(f"{line.ref}{bool(line.cannot_confirm)}" for line in self.waiting)
+        waiting = "-".join(f"{line.ref}{bool(line.cannot_confirm)}" for line in self.choices.waiting)
         parts = (found.ledger_epoch, found.authority_epoch, found.is_halted, run.version, run.head_seq)
         clock = self.clock_percent // 5
-        return ".".join(str(part) for part in (*parts, self.effect.version, waiting, self.offers, clock)).replace(
-            " ", "_"
-        )
+        return ".".join(
+            str(part) for part in (*parts, self.effect.version, waiting, self.choices.offers, clock)
+        ).replace(" ", "_")
 
 
 def read_effect_page(principal: Principal, operation_id: str) -> EffectPage:
@@ -323,14 +235,7 @@ def read_effect_page(principal: Principal, operation_id: str) -> EffectPage:
         approvals=tuple(queries.approvals_of(effect)),
         repairs=tuple(repairs),
         remediations=tuple(RemediationLine(remediation_ref(row.pk), row) for row in remediations),
-        waiting=tuple(_waiting(case.principal, waiting)),
+        choices=read_choices(case, waiting),
         events=events_of(case, repairs, remediations, waiting),
         timeline=tuple(stories.tell(entry, workflow) for entry in entries),
     )
-
-
-def _waiting(principal: Principal, rows: Sequence[WaitingStep]) -> list[WaitingLine]:
-    return [
-        WaitingLine(waiting_ref(row.pk), row, json.loads(row.arguments), may_confirm(KINDS, principal, row))
-        for row in rows
-    ]

@@ -11,7 +11,8 @@ from console import rules
 from console.forms import LARGEST_BODY, Reason, RequestId, new_id, tell_hidden_faults
 from console.param_fields import Text
 from console.problems import problem_of
-from console.web.effect_case import EffectPage, WaitingLine
+from console.web.effect_case import EffectPage
+from console.web.effect_choices import WaitingLine
 from outbox.findings import RepairRequest, VerdictRequest
 from outbox.states import Finding, RepairKind
 from runs import store
@@ -163,7 +164,7 @@ class FindingOut:
     @property
     def confirmations(self) -> list[tuple[WaitingLine, ConfirmForm]]:
         """What waits, each with the form to confirm it."""
-        return [(line, self._confirm(line.ref)) for line in self.page.waiting]
+        return [(line, self._confirm(line.ref)) for line in self.page.choices.waiting]
 
     def _confirm(self, ref: str) -> ConfirmForm:
         if isinstance(self.sent, ConfirmForm) and self.about == ref and self.sent.errors:
@@ -199,4 +200,4 @@ def overtaken(page: EffectPage, drawn: QueryDict) -> Overtaken | None:
     if "offers" not in drawn:
         return None
     has_moved = drawn.get("drawn_version") != str(page.effect.version)
-    return Overtaken(page.effect.version, has_moved) if has_moved or drawn["offers"] != page.offers else None
+    return Overtaken(page.effect.version, has_moved) if has_moved or drawn["offers"] != page.choices.offers else None

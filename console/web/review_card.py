@@ -182,9 +182,9 @@ def host_of(url: str) -> str:
 
 
 def duration(seconds: int) -> str:
-    """A span of time in its largest whole unit."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size and seconds % size == 0:
+    """A span of time in its largest whole unit; a day is 24 h."""
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds % size == 0 and seconds >= (2 * size if unit == "days" else size):
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
 

@@ -15,7 +15,8 @@ from console.forms import LARGEST_BODY, Reason, RequestId, SeenVersion, new_id, 
 from console.param_fields import Text
 from console.problems import problem_of
 from console.shapes import LONGEST_REASON
-from console.web.review_progress import DecisionLine, Progress
+from console.web.review_lines import DecisionLine
+from console.web.review_progress import Progress
 from runs import store
 from runs.digest import parse_json
 from runs.errors import ClearanceError, InputError

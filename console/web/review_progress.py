@@ -4,27 +4,26 @@ Everything here moves and is read anew whenever it is shown. What may be done is
 the press of a button, so a button is never offered that would be refused, and a refusal is told in its own words.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from approvals.deciding import DecisionRequest, require_decidable
-from approvals.models import Decision
 from approvals.reviewing import Review
 from approvals.states import Boundary, SnapshotState, Verdict
 from console import stories
 from console.stories import Story
 from console.web.review_card import duration
+from console.web.review_lines import DecisionLine, FactLine, PersonLine, barred_lines, decision_lines, fact_lines
 from outbox.authorizing import require_authorizable
 from outbox.models import Effect
 from outbox.queries import consent_of
 from outbox.receipts import boundary_of, effect_of, state_of
 from runs import history
 from runs.errors import ClearanceError
-from runs.fields import same
-from runs.history import LastChange, LastChanges
+from runs.history import LastChanges
 from runs.permissions import is_admin, is_reviewer, require_scope
 
 JSON = Any
@@ -33,48 +32,6 @@ JSON = Any
 MOST_NAMES = 8
 #: Entries of the ledger beside a snapshot.
 ENTRIES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class PersonLine:
-    """Somebody who may not approve, and why."""
-
-    username: str
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
-class FactLine:
-    """A fact of consent: as it was frozen, as it is now, and who wrote it last."""
-
-    name: str
-    is_material: bool
-    frozen: JSON
-    now: JSON
-    change: LastChange
-
-    @property
-    def holds(self) -> bool:
-        return same(self.frozen, self.now)
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionLine:
-    """A decision with whether it counts and, where it can be revoked, what revoking it does now."""
-
-    ref: str
-    row: Decision
-    counts: bool
-    because: str
-    boundary: Boundary | None  # None: nothing to revoke
-
-    @property
-    def actor(self) -> str:
-        return f"user:{self.row.person.username}"
-
-    @property
-    def is_approval(self) -> bool:
-        return self.row.verdict == Verdict.APPROVE
 
 
 @dataclass(frozen=True)
@@ -96,10 +53,7 @@ class Progress:
     @cached_property
     def facts(self) -> tuple[FactLine, ...]:
         """The facts of consent: what no longer holds first, then what is material."""
-        frozen: Mapping[str, JSON] = self.review.manifest["facts"]["values"]
-        material, now = self.review.workflow.material, self.review.run.state.fields
-        lines = [FactLine(name, name in material, frozen[name], now.get(name), self.last.of(name)) for name in frozen]
-        return tuple(sorted(lines, key=lambda line: (line.holds, not line.is_material)))
+        return fact_lines(self.review, self.last)
 
     @property
     def moved_facts(self) -> list[FactLine]:
@@ -150,22 +104,12 @@ class Progress:
     @property
     def barred(self) -> Sequence[PersonLine]:
         """Reviewers who took part in it, and how."""
-        parts = {number: self.review.part_of(number) for number in self.review.reviewers}
-        return [PersonLine(part.username, part.because) for part in parts.values() if part]
+        return barred_lines(self.review)
 
     @cached_property
     def decisions(self) -> tuple[DecisionLine, ...]:
         """The newest first."""
-        return tuple(self._decisions())[::-1]
-
-    def _decisions(self) -> Iterator[DecisionLine]:
-        for given, row in zip(self.review.given, self.review.decisions, strict=True):
-            standing = self.review.standing_of(given)
-            boundary = None
-            if row.verdict == Verdict.APPROVE and row.revoked_at is None:
-                spent = self.effect if self.effect and row.pk in self.effect.approvals else None
-                boundary = boundary_of(self.review, spent)
-            yield DecisionLine(given.id, row, standing.counts, standing.because, boundary)
+        return tuple(decision_lines(self.review, self.effect))[::-1]
 
     @property
     def revocable(self) -> list[DecisionLine]:

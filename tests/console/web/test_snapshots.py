@@ -686,6 +686,6 @@ def test_the_address_of_a_snapshot_that_never_was_is_not_found(ben: Visitor) -> 
 
 
 def test_spans_of_time_are_told_in_their_largest_whole_unit() -> None:
-    spans = (86400, 90 * 60, 3600, 61)
+    spans = (7 * 86400, 86400, 90 * 60, 3600, 61)
 
-    assert [review_card.duration(seconds) for seconds in spans] == ["1 d", "90 min", "1 h", "61 s"]
+    assert [review_card.duration(seconds) for seconds in spans] == ["7 days", "24 h", "90 min", "1 h", "61 s"]
