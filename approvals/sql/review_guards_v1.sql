@@ -7,6 +7,8 @@ CREATE TRIGGER approvals_destination_frozen BEFORE UPDATE OR DELETE ON approvals
 
 ALTER TABLE approvals_decision ADD CONSTRAINT approvals_decision_of_manifest
     FOREIGN KEY (snapshot_id, manifest_sha256) REFERENCES approvals_snapshot (id, manifest_sha256);
+ALTER TABLE approvals_decision ADD CONSTRAINT approvals_decision_in_ledger
+    FOREIGN KEY (run_id, seq) REFERENCES runs_ledgerentry (run_id, seq);
 
 CREATE FUNCTION approvals_content_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -41,7 +43,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.manifest_sha256 <> 'sha256:' || encode(sha256(NEW.manifest), 'hex')
-            OR NEW.payload_sha256 <> 'sha256:' || encode(sha256(NEW.payload), 'hex') THEN
+            OR NEW.payload_sha256 IS DISTINCT FROM 'sha256:' || encode(sha256(NEW.payload), 'hex') THEN
             PERFORM public.runs_refuse('approvals_snapshot_hash', 'manifest and payload are stored with their own hashes');
         END IF;
         RETURN NEW;
@@ -67,6 +69,15 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     later text[] := ARRAY['revoked_at', 'revoked_by', 'revoked_seq', 'spent_by'];
 BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF num_nonnulls(NEW.revoked_at, NEW.spent_by) > 0
+            OR NOT EXISTS (SELECT FROM public.approvals_snapshot s WHERE s.id = NEW.snapshot_id AND s.run_id = NEW.run_id)
+        THEN
+            PERFORM public.runs_refuse(
+                'approvals_decision_begins', 'a decision begins neither revoked nor spent, on the run of its snapshot');
+        END IF;
+        RETURN NEW;
+    END IF;
     IF TG_OP = 'DELETE' OR to_jsonb(NEW) - later <> to_jsonb(OLD) - later
         OR (OLD.revoked_at IS NOT NULL AND (NEW.revoked_at, NEW.revoked_by, NEW.revoked_seq)
             IS DISTINCT FROM (OLD.revoked_at, OLD.revoked_by, OLD.revoked_seq))
@@ -77,7 +88,7 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER approvals_decision_guard BEFORE UPDATE OR DELETE ON approvals_decision
+CREATE TRIGGER approvals_decision_guard BEFORE INSERT OR UPDATE OR DELETE ON approvals_decision
     FOR EACH ROW EXECUTE FUNCTION approvals_decision_guard();
 
 CREATE FUNCTION approvals_standing_guard() RETURNS trigger
@@ -85,6 +96,12 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     moving text[] := ARRAY['used', 'spent', 'revoked_at', 'revoked_by'];
 BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.used <> 0 OR NEW.spent <> 0 OR NEW.revoked_at IS NOT NULL THEN
+            PERFORM public.runs_refuse('approvals_standing_begins', 'a standing approval begins unused');
+        END IF;
+        RETURN NEW;
+    END IF;
     IF TG_OP = 'DELETE' OR to_jsonb(NEW) - moving <> to_jsonb(OLD) - moving
         OR NEW.used < OLD.used OR NEW.spent < OLD.spent
         OR (OLD.revoked_at IS NOT NULL AND (NEW.used <> OLD.used OR NEW.revoked_at IS DISTINCT FROM OLD.revoked_at)) THEN
@@ -94,5 +111,5 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER approvals_standing_guard BEFORE UPDATE OR DELETE ON approvals_standingapproval
+CREATE TRIGGER approvals_standing_guard BEFORE INSERT OR UPDATE OR DELETE ON approvals_standingapproval
     FOR EACH ROW EXECUTE FUNCTION approvals_standing_guard();

@@ -9,3 +9,4 @@ DROP FUNCTION approvals_decision_guard();
 DROP FUNCTION approvals_snapshot_guard();
 DROP FUNCTION approvals_content_guard();
 ALTER TABLE approvals_decision DROP CONSTRAINT approvals_decision_of_manifest;
+ALTER TABLE approvals_decision DROP CONSTRAINT approvals_decision_in_ledger;

@@ -24,6 +24,16 @@ BEGIN
         IF NEW.state <> 'pending' OR NEW.fence <> 0 OR NEW.may_have_left THEN
             PERFORM public.runs_refuse('outbox_effect_begins', 'an effect begins pending, unclaimed');
         END IF;
+        IF NOT EXISTS (
+            SELECT FROM public.approvals_snapshot s
+            WHERE s.id = NEW.snapshot_id
+              AND (s.run_id, s.action, s.compensates, s.manifest_sha256, s.payload_sha256, s.destination,
+                   s.destination_revision)
+                  IS NOT DISTINCT FROM (NEW.run_id, NEW.action, NEW.compensates, NEW.manifest_sha256, NEW.payload_sha256,
+                                        NEW.destination, NEW.destination_revision)
+        ) THEN
+            PERFORM public.runs_refuse('outbox_effect_of_snapshot', 'an effect is exactly what its snapshot froze');
+        END IF;
         RETURN NEW;
     END IF;
     IF to_jsonb(NEW) - moving <> to_jsonb(OLD) - moving THEN
@@ -43,6 +53,9 @@ BEGIN
 END
 $$;
 
+ALTER TABLE outbox_effect ADD CONSTRAINT outbox_effect_in_ledger
+    FOREIGN KEY (run_id, authorized_seq) REFERENCES runs_ledgerentry (run_id, seq);
+
 CREATE TRIGGER outbox_effect_guard BEFORE INSERT OR UPDATE OR DELETE ON outbox_effect
     FOR EACH ROW EXECUTE FUNCTION outbox_effect_guard();
 
@@ -52,6 +65,16 @@ DECLARE
     later text[] := ARRAY['send_started_at', 'finished_at', 'outcome', 'provider_request_id', 'http_status', 'detail',
                           'response', 'late'];
 BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF num_nonnulls(NEW.outcome, NEW.finished_at, NEW.late) > 0
+            OR NOT EXISTS (
+                SELECT FROM public.outbox_effect e
+                WHERE e.operation_id = NEW.effect_id AND e.fence = NEW.fence AND e.lease_owner = NEW.worker
+            ) THEN
+            PERFORM public.runs_refuse('outbox_attempt_of_lease', 'an attempt begins with the lease that is for it');
+        END IF;
+        RETURN NEW;
+    END IF;
     IF TG_OP = 'DELETE' OR to_jsonb(NEW) - later <> to_jsonb(OLD) - later
         OR (OLD.outcome IS NOT NULL AND to_jsonb(NEW) - '{late,response}'::text[] <> to_jsonb(OLD) - '{late,response}'::text[])
         OR (OLD.outcome IS NOT NULL AND NEW.response IS NOT NULL AND NEW.response IS DISTINCT FROM OLD.response)
@@ -63,8 +86,29 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER outbox_attempt_guard BEFORE UPDATE OR DELETE ON outbox_attempt
+CREATE TRIGGER outbox_attempt_guard BEFORE INSERT OR UPDATE OR DELETE ON outbox_attempt
     FOR EACH ROW EXECUTE FUNCTION outbox_attempt_guard();
+
+CREATE FUNCTION outbox_remediation_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    later text[] := ARRAY['state', 'done_at'];
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.state <> 'open' THEN
+            PERFORM public.runs_refuse('outbox_remediation_begins', 'a remediation begins open');
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF TG_OP = 'DELETE' OR to_jsonb(NEW) - later <> to_jsonb(OLD) - later OR OLD.state <> 'open' THEN
+        PERFORM public.runs_refuse('outbox_remediation_done', 'a remediation is done once, for ever');
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER outbox_remediation_guard BEFORE INSERT OR UPDATE OR DELETE ON outbox_remediation
+    FOR EACH ROW EXECUTE FUNCTION outbox_remediation_guard();
 
 CREATE TRIGGER outbox_lookup_frozen BEFORE UPDATE OR DELETE ON outbox_lookup
     FOR EACH ROW EXECUTE FUNCTION runs_frozen('outbox_lookup_frozen');
