@@ -12,11 +12,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from approvals import verify as approvals
+from outbox import verify as outbox
 from runs import verify as runs
 from runs.verify.checks import Check, Violation, frozen_view
 
 #: What is checked, app by app.
-CHECKS: tuple[Check, ...] = (*runs.INVARIANTS,)
+CHECKS: tuple[Check, ...] = (*runs.INVARIANTS, *approvals.INVARIANTS, *outbox.INVARIANTS)
 
 
 class Command(BaseCommand):
