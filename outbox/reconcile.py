@@ -48,7 +48,12 @@ def reconcile(limit: int = 100) -> Pass:
 
 def close_expired_leases(limit: int = 100) -> int:
     """Close the leases whose time is over; returns how many. Calls no provider."""
-    return sum(_closed(number) for number in _operations(_EXPIRED, limit))
+    return sum(_closed(number) for number in expired_leases(limit))
+
+
+def expired_leases(limit: int = 100) -> list[str]:
+    """The operations whose lease is over, the longest over first."""
+    return _operations(_EXPIRED, limit)
 
 
 def due_lookups(limit: int = 100) -> list[str]:
