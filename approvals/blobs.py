@@ -4,6 +4,8 @@ Bytes are read and hashed before any transaction; inside one only hashes are com
 hashed again before anybody relies on it.
 """
 
+from collections.abc import Iterable
+
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 
@@ -83,6 +85,19 @@ def read(sha256: str) -> bytes:
     if tagged(body) != sha256:
         raise HashMismatch("The stored content no longer has its hash.", expected=sha256, actual=tagged(body))
     return body
+
+
+def altered(hashes: Iterable[str]) -> dict[str, str]:
+    """Those of these contents that are not what their hash says any more, with what they hash to now; "" when gone."""
+    found = {}
+    for sha256 in hashes:
+        try:
+            read(sha256)
+        except HashMismatch as mismatch:
+            found[sha256] = mismatch.members["actual"]
+        except NotFound:
+            found[sha256] = ""
+    return found
 
 
 def _stored(name: str) -> bytes:

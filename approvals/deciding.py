@@ -132,8 +132,9 @@ def _require_same_authority(review: Review, seen_epoch: int) -> None:
 def _require_seen(review: Review, request: DecisionRequest) -> None:
     """The person saw this snapshot, these bytes, this version."""
     row = review.row
-    if request.manifest_sha256 != row.manifest_sha256 or not review.hashes_hold:
+    if request.manifest_sha256 != row.manifest_sha256:
         raise ManifestMismatch(expected=row.manifest_sha256, actual=request.manifest_sha256)
+    review.require_bytes()
     shown = Shown.objects.filter(snapshot_id=row.pk, person_id=review.principal.id, manifest_sha256=row.manifest_sha256)
     if not shown.exists():
         raise NotShown

@@ -14,6 +14,7 @@ from approvals import destinations, manifest, payload
 from approvals.errors import InputOutdated
 from approvals.models import Artifact, Decision, DestinationRevision, Snapshot
 from approvals.parts import parts_in
+from approvals.reviewing import require_unaltered
 from approvals.values import Compensated
 from runs import catalog, store
 from runs.attempts import Attempt
@@ -36,11 +37,12 @@ JSON = Any
 
 @dataclass(frozen=True)
 class Freeze:
-    """A freeze being attempted: the command it is judged as, the action, and what it compensates."""
+    """A freeze being attempted: the command it is judged as, the action, what it compensates, and altered contents."""
 
     attempt: Attempt
     action: Action
     compensated: Compensated | None
+    altered: Mapping[str, str]  # contents that are not what their hash says, with what they hash to
 
     @property
     def params(self) -> Mapping[str, JSON]:
@@ -59,6 +61,7 @@ def admit(
     expected: int,
     request: CommandRequest,
     compensated: Compensated | None,
+    altered: Mapping[str, str],
 ) -> Freeze:
     """Check authority and the form of a freeze; nothing about the run's state yet."""
     workflow = catalog.definition(run.workflow, run.revision)
@@ -70,7 +73,8 @@ def admit(
     require_command(principal, workflow, policy, command)
     require_grant(principal, request.on_behalf_of)
     _check_form(action, request.params, compensated)
-    return Freeze(Attempt(principal, request, expected, found, run, workflow, policy, command), action, compensated)
+    attempt = Attempt(principal, request, expected, found, run, workflow, policy, command)
+    return Freeze(attempt, action, compensated, altered)
 
 
 def _check_form(action: Action, params: Mapping[str, JSON], compensated: Compensated | None) -> None:
@@ -195,6 +199,7 @@ def _artifacts(attempted: Freeze) -> list[Artifact]:
         if row.input_version != run.input_version:
             words = f"{number} was made from inputs {row.input_version}; they changed in version {run.input_version}."
             raise InputOutdated(words, artifact=number, expected=run.input_version, actual=row.input_version)
+        require_unaltered(number, row.content_id, attempted.altered)
         found.append(row)
     return found
 

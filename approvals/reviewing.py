@@ -4,11 +4,13 @@ Reads and judges; writes nothing. Everything about authority is as of the epoch 
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from approvals.consent import Given, Standing, counting, standing
+from approvals.errors import HashMismatch, ManifestMismatch
 from approvals.models import Decision, DestinationRevision, Snapshot
 from approvals.separation import Part, part_of
 from approvals.states import Verdict
@@ -44,11 +46,13 @@ class Review:
     action: Action
     policy: Policy
     principal: Principal
+    altered: Mapping[str, str] = field(default_factory=dict)  # contents found to be others than their hash says
 
     @cached_property
     def decisions(self) -> list[Decision]:
-        """What people said of it. Decisions of an older ledger epoch do not count, and are told as what they are."""
-        return list(self.row.decisions.select_related("person").order_by("decided_at", "id"))
+        """What people said of these bytes. What is older than a restore does not count, and is told as what it is."""
+        of_these_bytes = self.row.decisions.filter(manifest_sha256=self.row.manifest_sha256)
+        return list(of_these_bytes.select_related("person").order_by("decided_at", "id"))
 
     @cached_property
     def reviewers(self) -> dict[int, str]:
@@ -102,6 +106,8 @@ class Review:
 
     @cached_property
     def manifest(self) -> JSON:
+        """What was frozen. Raises `ManifestMismatch` where the stored bytes are not that any more."""
+        self.require_manifest()
         return json.loads(bytes(self.row.manifest))
 
     @cached_property
@@ -109,13 +115,31 @@ class Review:
         """The destination revision that was frozen."""
         return DestinationRevision.objects.get(name=self.row.destination, revision=self.row.destination_revision)
 
-    @property
-    def hashes_hold(self) -> bool:
-        """Whether the stored bytes still have the hashes they were frozen with."""
-        payload = self.row.payload
-        return tagged(bytes(self.row.manifest)) == self.row.manifest_sha256 and (
-            payload is None or tagged(bytes(payload)) == self.row.payload_sha256
-        )
+    def require_manifest(self) -> None:
+        """Raise `ManifestMismatch` unless the stored manifest has the hash it was frozen with."""
+        _require_hash("manifest", self.row.manifest, self.row.manifest_sha256)
+
+    def require_bytes(self) -> None:
+        """Raise `ManifestMismatch` or `HashMismatch` unless manifest, payload and artifacts are stored as frozen."""
+        self.require_manifest()
+        if self.row.payload is not None:
+            _require_hash("payload", self.row.payload, self.row.payload_sha256)
+        for item in self.manifest["artifacts"]:
+            require_unaltered(item["id"], item["sha256"], self.altered)
+
+
+def require_unaltered(artifact: str, sha256: str, altered: Mapping[str, str]) -> None:
+    """Raise `HashMismatch` where the content of an artifact was found to be another than it was."""
+    if sha256 in altered:
+        words = f"The stored content of {artifact} is not what was submitted any more."
+        raise HashMismatch(words, artifact=artifact, expected=sha256, actual=altered[sha256])
+
+
+def _require_hash(what: str, body: bytes | memoryview, sha256: str) -> None:
+    actual = tagged(bytes(body))
+    if actual != sha256:
+        words = f"The stored {what} is not what was frozen any more."
+        raise ManifestMismatch(words, altered=what, expected=sha256, actual=actual)
 
 
 def load_review(principal: Principal, snapshot: str, found: Found) -> Review:
@@ -125,8 +149,16 @@ def load_review(principal: Principal, snapshot: str, found: Found) -> Review:
     if row is None or run is None or row.run_id != run.id:
         raise NotFound
     policy = authority.policy_of(run.workflow, found.authority_epoch)
-    workflow = catalog.definition(run.workflow, json.loads(bytes(row.manifest))["workflow_revision"])
+    workflow = catalog.definition(run.workflow, _revision(row, run))
     return Review(row, found, run, workflow, workflow.actions[row.action], policy, principal)
+
+
+def _revision(row: Snapshot, run: RunReading) -> int:
+    """The revision that was frozen. Of altered bytes nothing is believed; what they approve can still be revoked."""
+    if tagged(bytes(row.manifest)) != row.manifest_sha256:
+        return run.revision
+    revision: int = json.loads(bytes(row.manifest))["workflow_revision"]
+    return revision
 
 
 def describe(given: Given, row: Decision, found: Standing) -> dict[str, JSON]:

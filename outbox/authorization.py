@@ -5,7 +5,7 @@ was true before the wait.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from runs.attempts import request_sha256
 from runs.cases import as_it_stands
 from runs.chain import rfc3339
 from runs.definitions import Workflow
+from runs.digest import tagged
 from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, CommandIdReused, Forbidden, NotFound
 from runs.escalations import Resolution, ResolutionRequest, open_case
 from runs.locks import claim_id, hold_run
@@ -61,13 +62,18 @@ def freeze_snapshot(principal: Principal, key: str, expected: int, request: Free
     answered by the action's rules. Raises `NotFound`, the refusals of authority, `InvalidParams`,
     `InvalidTransition`, `InputOutdated`, `PayloadIncomplete`, `DestinationUnknown`, `EscalationOpen`.
     """
-    for sha256 in Artifact.objects.filter(pk__in=request.artifacts.values()).values_list("content_id", flat=True):
-        blobs.read(sha256)
-    return _freeze(principal, key, expected, request)
+    return _freeze(principal, key, expected, request, _altered(request.artifacts.values()))
+
+
+def _altered(artifacts: Iterable[str]) -> dict[str, str]:
+    """Which contents of these artifacts are not what they were. Reads and hashes all of their bytes."""
+    return blobs.altered(Artifact.objects.filter(pk__in=list(artifacts)).values_list("content_id", flat=True))
 
 
 @durable
-def _freeze(principal: Principal, key: str, expected: int, request: FreezeRequest) -> Outcome:
+def _freeze(
+    principal: Principal, key: str, expected: int, request: FreezeRequest, altered: Mapping[str, str]
+) -> Outcome:
     command = request.as_command()
     claim_id(key, principal.actor, request.id)
     hold_run(key)
@@ -76,7 +82,7 @@ def _freeze(principal: Principal, key: str, expected: int, request: FreezeReques
     if replay := replayed(principal, found, run, expected, command):
         return replay if replay.is_refusal else replace(replay, answer=_freeze_as_it_stands(run, replay))
     source = compensated(run.id, request.of)
-    outcome = freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source))
+    outcome = freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source, altered))
     return outcome if outcome.is_refusal else _authorize_by_standing(principal, found, outcome, request)
 
 
@@ -116,7 +122,7 @@ def _as_it_stands(answer: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 @durable
-def apply_escalated_freeze(principal: Principal, ref: str, request: ResolutionRequest) -> Resolution:
+def _apply_freeze(principal: Principal, ref: str, request: ResolutionRequest, altered: Mapping[str, str]) -> Resolution:
     """Freeze the current candidate of an escalated freeze, as its operator. Whoever proposed it first counts too.
 
     Locks: the id, the run. Raises what `runs.escalations.resolve` and `freeze_snapshot` raise.
@@ -127,7 +133,8 @@ def apply_escalated_freeze(principal: Principal, ref: str, request: ResolutionRe
     case = opened.case
     command = replace(case.proposal, id=request.id, reason=request.reason, evidence=request.evidence)
     source = compensated(case.run.id, command.params["of"])
-    attempted = freezing.admit(case.operator, case.found, case.run, case.policy, case.run.version, command, source)
+    version = case.run.version
+    attempted = freezing.admit(case.operator, case.found, case.run, case.policy, version, command, source, altered)
     outcome = freezing.put_under_review(attempted, applied=freezing.Applied(case, request))
     assert outcome.run is not None
     return Resolution(outcome.answer, outcome.run, case.workflow, case.found.ledger_epoch)
@@ -135,24 +142,30 @@ def apply_escalated_freeze(principal: Principal, ref: str, request: ResolutionRe
 
 def resolve(principal: Principal, ref: str, request: ResolutionRequest) -> Resolution:
     """Settle any escalation. See `runs.escalations.resolve`; applying a freeze freezes the current candidate."""
-    if request.verb is Verb.APPLY and load_case(principal, ref).is_freeze:
-        return apply_escalated_freeze(principal, ref, request)
+    case = load_case(principal, ref)
+    if request.verb is Verb.APPLY and case.is_freeze:
+        return _apply_freeze(principal, ref, request, _altered(case.proposal.params["artifacts"].values()))
     return escalations.resolve(principal, ref, request)
 
 
 # ---- decide ----------------------------------------------------------------------------------------------
 
 
-@durable
 def decide(principal: Principal, snapshot: str, request: DecisionRequest) -> Receipt:
     """Approve or deny one snapshot id and manifest hash. The last needed approval authorizes where that is automatic.
 
-    Locks: the id, the run. If a check of the authorization fails then, the decision stands and the answer
-    names the fact. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AuthorityChanged`,
-    `SnapshotNotActive`, `ManifestMismatch`, `NotShown`, `VersionConflict`, `FactsChanged`,
-    `SeparationOfDuties`, `AlreadyDecided`.
+    The artifacts' bytes are hashed before the transaction. Locks: the id, the run. If a check of the
+    authorization fails then, the decision stands and the answer names the fact. Raises `NotFound`,
+    `AgentsCannotDecide`, `Forbidden`, `AuthorityChanged`, `SnapshotNotActive`, `ManifestMismatch`,
+    `HashMismatch`, `NotShown`, `VersionConflict`, `FactsChanged`, `SeparationOfDuties`, `AlreadyDecided`.
     """
-    review = _locked_review(principal, snapshot, request.id)
+    is_approval = request.verdict is Verdict.APPROVE
+    return _decide(principal, snapshot, request, _altered_of(snapshot) if is_approval else {})
+
+
+@durable
+def _decide(principal: Principal, snapshot: str, request: DecisionRequest, altered: Mapping[str, str]) -> Receipt:
+    review = _locked_review(principal, snapshot, request.id, altered)
     identity = request.identity(snapshot)
     if replay := _replay(review, identity):
         return replay
@@ -210,15 +223,22 @@ class AuthorizationRequest:
         return {"name": "authorize", **{name: getattr(self, name) for name in names}}
 
 
-@durable
 def authorize(principal: Principal, key: str, expected: int, request: AuthorizationRequest) -> Receipt:
     """Spend the needed approvals and create the one effect. Whoever comes second gets the first receipt.
 
-    Locks: the id, the run. Raises `NotFound`, `ScopeMissing`, `Halted`, `WorkflowSuspended`,
-    `SnapshotNotActive`, `ManifestMismatch`, `VersionConflict`, `InvalidTransition`, `FactsChanged`,
-    `DestinationChanged`, `ApprovalMissing`, `ApprovalExpired`, `ApprovalRevoked`, `OperationMismatch`.
+    The artifacts' bytes are hashed before the transaction. Locks: the id, the run. Raises `NotFound`,
+    `ScopeMissing`, `Halted`, `WorkflowSuspended`, `SnapshotNotActive`, `ManifestMismatch`, `HashMismatch`,
+    `VersionConflict`, `InvalidTransition`, `FactsChanged`, `DestinationChanged`, `ApprovalMissing`,
+    `ApprovalExpired`, `ApprovalRevoked`, `OperationMismatch`.
     """
-    review = _locked_review(principal, request.snapshot, request.id)
+    return _authorize(principal, key, expected, request, _altered_of(request.snapshot))
+
+
+@durable
+def _authorize(
+    principal: Principal, key: str, expected: int, request: AuthorizationRequest, altered: Mapping[str, str]
+) -> Receipt:
+    review = _locked_review(principal, request.snapshot, request.id, altered)
     if review.run.key != key:
         raise NotFound
     if replay := _replay(review, request.identity()):
@@ -317,7 +337,17 @@ def _write_revocation(
 # ---- common ----------------------------------------------------------------------------------------------
 
 
-def _locked_review(principal: Principal, snapshot: str, request_id: str) -> Review:
+def _altered_of(snapshot: str) -> dict[str, str]:
+    """Which contents that a snapshot names are not what was frozen. Altered manifests name none: they are refused."""
+    row = Snapshot.objects.filter(pk=snapshot).first()
+    if row is None or tagged(bytes(row.manifest)) != row.manifest_sha256:
+        return {}
+    return _altered(item["id"] for item in json.loads(bytes(row.manifest))["artifacts"])
+
+
+def _locked_review(
+    principal: Principal, snapshot: str, request_id: str, altered: Mapping[str, str] | None = None
+) -> Review:
     """A snapshot read under its run's lock, as `principal` sees it. Raises `NotFound`."""
     key = Snapshot.objects.filter(pk=snapshot).values_list("run__key", flat=True).first()
     if key is None:
@@ -326,12 +356,13 @@ def _locked_review(principal: Principal, snapshot: str, request_id: str) -> Revi
     hold_run(key)
     found = store.read(key, principal.actor, request_id)
     _, principal, _ = visible(principal, found)
-    return load_review(principal, snapshot, found)
+    return replace(load_review(principal, snapshot, found), altered=altered or {})
 
 
 def _again(review: Review) -> Review:
     """The review read again, after this transaction wrote to it."""
-    return load_review(review.principal, review.row.pk, replace(review.found, run=store.read_by_id(review.run.id)))
+    found = replace(review.found, run=store.read_by_id(review.run.id))
+    return replace(load_review(review.principal, review.row.pk, found), altered=review.altered)
 
 
 def _replay(review: Review, identity: Mapping[str, JSON]) -> Receipt | None:

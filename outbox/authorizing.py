@@ -48,8 +48,9 @@ def require_unchanged(review: Review, manifest_sha256: str, expected_version: in
     require_going_on(review.policy, is_halted=review.found.is_halted)
     if not review.is_active:
         raise SnapshotNotActive(expected=row.pk, actual=run.state.active_snapshot)
-    if manifest_sha256 != row.manifest_sha256 or not review.hashes_hold:
+    if manifest_sha256 != row.manifest_sha256:
         raise ManifestMismatch(expected=row.manifest_sha256, actual=manifest_sha256)
+    review.require_bytes()
     if expected_version != run.version or (row.contract == "exact" and run.version != row.run_version):
         raise _moved(review, expected_version)
     wanted = RunStatus.SENT if review.action.compensates else RunStatus.READY_FOR_REVIEW
@@ -83,7 +84,8 @@ def _require_artifacts(review: Review) -> None:
     stored = dict(Artifact.objects.filter(pk__in=named).values_list("pk", "content_id"))
     for number, sha256 in named.items():
         if stored.get(number) != sha256:
-            raise HashMismatch(f"{number} is not what was frozen.", expected=sha256, actual=stored.get(number))
+            words = f"{number} is not what was frozen."
+            raise HashMismatch(words, artifact=number, expected=sha256, actual=stored.get(number))
 
 
 def _require_destination(review: Review) -> None:

@@ -19,8 +19,10 @@ def reason_not_to_send(effect: Effect, run: RunReading) -> str | None:
         return "the payload was erased"
     if tagged(bytes(payload)) != effect.payload_sha256:
         return "the stored payload no longer has the approved hash"
-    revision = json.loads(bytes(effect.snapshot.manifest))["workflow_revision"]
-    action = catalog.definition(run.workflow, revision).actions[effect.action]
+    manifest = bytes(effect.snapshot.manifest)
+    if tagged(manifest) != effect.manifest_sha256:
+        return "the stored manifest no longer has the approved hash"
+    action = catalog.definition(run.workflow, json.loads(manifest)["workflow_revision"]).actions[effect.action]
     for name, allowed in action.only_when.items():
         if not any(same(run.state.fields.get(name), value) for value in allowed):
             return f"{name} is {run.state.fields.get(name)}, which does not allow this"

@@ -202,13 +202,14 @@ def test_up_to_a_mebibyte_is_kept_in_the_database_and_beyond_in_a_file(run: None
 
 
 def test_a_file_that_was_altered_is_noticed_whoever_reads_it(run: None, folder: Path) -> None:
-    made = submit(LARGE)
+    review.destination("customer-reports")
+    artifacts = {"research": submit(LARGE), "calculation": submit(b"1", slot="calculation")}
     file_of(folder, LARGE).write_bytes(LARGE[:-1] + b"y")
 
     with pytest.raises(HashMismatch):
         blobs.read(review.tagged(LARGE))
     with pytest.raises(HashMismatch):
-        review.freeze(coordinator(), KEY, "send", artifacts={"research": made})
+        review.freeze(coordinator(), KEY, "send", artifacts=artifacts, payload={})
 
 
 def test_a_file_that_was_lost_is_told_as_what_it_is(run: None, folder: Path) -> None:

@@ -25,6 +25,8 @@ FILE = Path(approvals.__file__).parent / "sql" / "review_guards_v1.sql"
 @pytest.fixture(scope="module")
 def scene(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Committed: what `attacks` says, one effect, a standing approval in use and one that was revoked."""
+    authority.forget()
+    catalog.forget()
     with django_db_blocker.unblock():
         cast.workflow("refund")
         give()

@@ -309,7 +309,8 @@ def test_an_artifact_that_is_not_what_was_frozen_is_named() -> None:
     other = Content.objects.create(sha256="sha256:other", size=1, body=b"x")
     Artifact.objects.filter(slot="research").update(content=other)
 
-    assert refused(HashMismatch, snapshot) == {"expected": review.tagged(review.RESEARCH), "actual": "sha256:other"}
+    told = refused(HashMismatch, snapshot)
+    assert (told["expected"], told["actual"]) == (review.tagged(review.RESEARCH), "sha256:other")
 
 
 def test_another_address_under_the_frozen_revision_is_noticed() -> None:

@@ -32,6 +32,8 @@ FILE = Path(outbox.__file__).parent / "sql" / "effect_guard_v1.sql"
 @pytest.fixture(scope="module")
 def scene(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Committed: what `attacks` says, and one row of everything else."""
+    authority.forget()
+    catalog.forget()
     with django_db_blocker.unblock():
         sent_and_recalled()
         found_out()

@@ -239,6 +239,11 @@ def bytes_altered(effect: Effect) -> None:
     Snapshot.objects.update(payload=b"{}")
 
 
+def manifest_altered(effect: Effect) -> None:
+    take_guards_away()
+    Snapshot.objects.update(manifest=b"{}")
+
+
 def payload_erased(effect: Effect) -> None:
     take_guards_away()
     Snapshot.objects.update(payload=None)
@@ -253,6 +258,7 @@ def fact_moved(effect: Effect) -> None:
 REASONS = {
     approval_revoked: "an approval was revoked",
     bytes_altered: "no longer has the approved hash",
+    manifest_altered: "the stored manifest no longer has the approved hash",
     payload_erased: "the payload was erased",
     fact_moved: "case_state is closed",
 }
