@@ -26,11 +26,13 @@ class Screen:
     hotkey: str = ""
 
 
+EFFECT_PREFIXES = ("/effects/", "/remediations/", "/repair-plans/", "/standing-approvals/")
+
 #: A screen owns the addresses that start with one of its prefixes; the inbox also owns the cases it lists.
 SCREENS = (
     Screen("inbox", "Inbox", "inbox", "inbox:list", ("/escalations/", "/snapshots/"), "g i"),
     Screen("runs", "Runs", "layers", "runs:list", ("/runs/",)),
-    Screen("effects", "Effects", "send", "effects:list", ("/effects/",)),
+    Screen("effects", "Effects", "send", "effects:list", EFFECT_PREFIXES),
     Screen("insights", "Insights", "chart-column", "insights:overview", ("/insights/",)),
     Screen("workflows", "Workflows", "workflow", "workflows:list", ("/workflows/",)),
     Screen("audit", "Audit", "scroll-text", "audit:list", ("/audit/",)),

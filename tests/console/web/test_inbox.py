@@ -120,7 +120,7 @@ def test_somebody_without_a_role_in_an_installation_without_an_admin_is_told_so(
 def test_an_empty_inbox_says_what_would_appear() -> None:
     cast.workflow()
 
-    assert "the case appears here, the most material and then the oldest first" in visit(cast.ada()).get("/").text
+    assert "a frozen deed to approve or deny, an effect nobody can explain" in visit(cast.ada()).get("/").text
 
 
 def test_a_stranger_is_led_to_the_sign_in_page() -> None:
