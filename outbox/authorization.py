@@ -326,7 +326,7 @@ def _write_revocation(
     if cancelled is None:
         store.require_step(run, run, [NewEntry("approval.revoked", actor, request_id, told, run.version)], None, now)
     else:
-        because = "its approval was revoked, and nothing was sent"
+        because = "its approval was revoked before anything happened"
         movement = Movement(EffectState.CANCELLED, Step.NONE, None, because)
         facts = [Fact("approval.revoked", told), Fact("effect.cancelled", {"because": because})]
         move(cancelled, run, movement, facts, actor=actor, now=now, command_id=request_id)

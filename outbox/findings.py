@@ -207,7 +207,7 @@ def _after_repair(repair: RepairKind, now: datetime) -> Movement:
             words = "an admin ordered it to be sent again"
             return Movement(EffectState.DISPATCHING, Step.SEND, now, words, {"attempts_used": 0})
         case RepairKind.MARK_FAILED:
-            return Movement(EffectState.FAILED, Step.NONE, None, "an admin marked it as failed: nothing was sent")
+            return Movement(EffectState.FAILED, Step.NONE, None, "an admin marked it as failed: it did not happen")
         case RepairKind.RELEASE:
             words = "released from quarantine: somebody has to find out whether it happened"
             released = {"quarantined": False, "may_have_left": True}  # what was restored may long have been sent

@@ -59,7 +59,7 @@ def after_attempt(outcome: Outcome, can: Capabilities, at: Position, retry_after
         case Outcome.UNKNOWN:
             return _after_unknown(can, at)
         case Outcome.REFUSED if not at.may_have_left:
-            return _revoked(at) or _end(EffectState.FAILED, "the provider refused it for good; nothing was sent")
+            return _revoked(at) or _end(EffectState.FAILED, "the provider refused it for good; nothing happened")
         case Outcome.REFUSED:
             return _person("the provider refused this attempt, which does not settle an earlier unknown one")
         case Outcome.THROTTLED:
@@ -144,7 +144,7 @@ def _revoked(at: Position) -> Next | None:
     """What was revoked and certainly did not happen is cancelled."""
     if not at.is_revoked:
         return None
-    return _end(EffectState.CANCELLED, "its approval was revoked, and nothing was sent")
+    return _end(EffectState.CANCELLED, "its approval was revoked before anything happened")
 
 
 def _end(state: EffectState, because: str) -> Next:

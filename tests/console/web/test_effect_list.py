@@ -68,7 +68,7 @@ def test_failures_are_grouped_by_cause_and_each_leads_to_its_effects(dora: Visit
     narrowed = dora.get(EFFECTS, state="failed", destination="payments", because=cause)
 
     assert "Failures by cause" in answer.text
-    assert "The provider refused it for good; nothing was sent payments failed, nothing happened 1" in answer.text
+    assert "The provider refused it for good; nothing happened payments failed, nothing happened 1" in answer.text
     assert listed(narrowed) == ["R-3:pay:v4"]
     assert f"cause: {cause}" in narrowed.text
 

@@ -200,7 +200,7 @@ def test_a_failed_effect_says_why_and_a_cancelled_one_that_nothing_can_be_sent(d
     failed = headline(dora.get(address(refused)))
     cancelled = headline(dora.get(address(withdrawn)))
 
-    assert failed == "It did not happen: the provider refused it for good; nothing was sent."
+    assert failed == "It did not happen: the provider refused it for good; nothing happened."
     assert cancelled == "Cancelled: nothing happened, and nothing can be sent."
 
 
