@@ -65,6 +65,11 @@ class Actor(Generic[T]):
         assert self._error is not None, f"{self.name} was not refused: {self._result!r}"
         return self._error
 
+    def failed(self) -> bool:
+        """Whether the operation raised, once it has ended."""
+        self._join()
+        return self._error is not None
+
     def _join(self) -> None:
         assert self.ended.wait(PATIENCE_SECONDS), f"{self.name} did not end"
         self._thread.join()
@@ -82,14 +87,23 @@ def run_apart(work: Callable[[], T]) -> T:
 
 def wait_until_blocked(actor: Actor[Any], *, by: Actor[Any]) -> None:
     """Return once the database shows `actor` waiting for `by`."""
+    _wait_until(actor, lambda blocking: by.pid in blocking, by.name)
+
+
+def wait_until_waiting(actor: Actor[Any]) -> None:
+    """Return once the database shows `actor` waiting for anybody, such as others in a queue for one lock."""
+    _wait_until(actor, bool, "anybody")
+
+
+def _wait_until(actor: Actor[Any], is_enough: Callable[[list[int]], bool], awaited: str) -> None:
     with psycopg.connect(**_monitor(), autocommit=True) as monitor:
         glances = int(PATIENCE_SECONDS / GLANCE_SECONDS)
         for _ in range(glances):
             row = monitor.execute("SELECT pg_blocking_pids(%s)", [actor.pid]).fetchone()
-            if row and by.pid in row[0]:
+            if row and is_enough(row[0]):
                 return
-            assert not actor.ended.wait(GLANCE_SECONDS), f"{actor.name} ended without waiting for {by.name}"
-    pytest.fail(f"{actor.name} never waited for {by.name}")
+            assert not actor.ended.wait(GLANCE_SECONDS), f"{actor.name} ended without waiting for {awaited}"
+    pytest.fail(f"{actor.name} never waited for {awaited}")
 
 
 def _monitor() -> dict[str, Any]:
