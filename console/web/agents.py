@@ -6,9 +6,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from console.people_forms import AgentForm, AskedForm, NewAgentForm
 from console.rendering import render_screen
-from console.web.asking import Asked, ask, tell
+from console.web.asking import Asked, ask, onward
 from console.web.gate import signed_in
-from console.web.paging import Page, see_other
+from console.web.paging import Page
 from runs.administration import AgentChange, get_agent
 from runs.agents import (
     AgentChangeRequest,
@@ -43,10 +43,8 @@ def create(request: HttpRequest, principal: Principal) -> HttpResponse:
         return create_agent(principal, AgentRequest(given["id"], given["name"], form.terms(), given["reason"]))
 
     asked = ask(form, act)
-    if asked.is_done and asked.answer:
-        tell(request, asked.answer, f"{form.cleaned_data['name']} is there already, made by this very form.")
-        return see_other(reverse("agents:list"))
-    return _list(request, principal, asked)
+    known = f"{form.cleaned_data.get('name')} is there already, made by this very form."
+    return onward(request, asked, known, reverse("agents:list")) or _list(request, principal, asked)
 
 
 def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None) -> HttpResponse:
@@ -60,7 +58,7 @@ def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None
         "page": Page(f"?q={q}" if after else "", older, f"{len(rows[:PAGE_SIZE])} agents, by name"),
         "is_admin": is_admin(principal),
         "asked": asked,
-        "form": asked.form if asked and not asked.answer else NewAgentForm(),
+        "form": (asked and asked.faulty) or NewAgentForm(),
     }
     return render_screen(request, "agents/list.html", context, status=asked.status if asked else 200)
 
@@ -106,14 +104,12 @@ def _altered(principal: Principal, name: str, form: AskedForm, wanted: AgentChan
 
 def _answered(request: HttpRequest, principal: Principal, name: str, asked: Asked) -> HttpResponse:
     require_overseer(principal)
-    if asked.is_done and asked.answer:
-        tell(request, asked.answer, "In force.")
-        return see_other(reverse("agents:detail", args=[name]))
-    return _detail(request, principal, get_agent(name), asked)
+    there = reverse("agents:detail", args=[name])
+    return onward(request, asked, "In force.", there) or _detail(request, principal, get_agent(name), asked)
 
 
 def _detail(request: HttpRequest, principal: Principal, agent: Agent, asked: Asked | None = None) -> HttpResponse:
-    faulty = asked.form if asked is not None and not asked.answer else None
+    faulty = asked.faulty if asked else None
     context = {
         "agent": agent,
         "is_admin": is_admin(principal),

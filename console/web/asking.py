@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from console.people_forms import AskedForm
 from console.problems import problem_of
+from console.web.paging import see_other
 from runs.errors import ClearanceError, InputError, NotFound
 from runs.requests import Answer
 
@@ -33,9 +34,9 @@ class Asked:
         return problem_of(self.refusal).title if self.refusal else ""
 
     @property
-    def is_done(self) -> bool:
-        """Whether nothing is left to show but a message: no fault, no refusal, no password or token."""
-        return self.answer is not None and not self.answer.shown_once
+    def faulty(self) -> AskedForm | None:
+        """The form as it was filled in, where it has to be shown again."""
+        return self.form if self.answer is None else None
 
 
 def ask(form: AskedForm, act: Callable[[], Answer]) -> Asked:
@@ -53,9 +54,16 @@ def ask(form: AskedForm, act: Callable[[], Answer]) -> Asked:
         return Asked(form, refusal=refusal)
 
 
-def tell(request: HttpRequest, answer: Answer, in_force: str) -> None:
-    """Say on the next page what became of a request."""
+def onward(request: HttpRequest, asked: Asked, in_force: str, to: str) -> HttpResponse | None:
+    """On to the page `to`, which says what became of the request.
+
+    None where something is left to show here: a fault, a refusal, a password or token.
+    """
+    answer = asked.answer
+    if answer is None or answer.shown_once:
+        return None
     if answer.waiting is not None:
         messages.warning(request, answer.because)
     else:
         messages.success(request, in_force)
+    return see_other(to)

@@ -16,9 +16,8 @@ from approvals.registering import (
 )
 from console.people_forms import DestinationForm, NewDestinationForm
 from console.rendering import render_screen
-from console.web.asking import Asked, ask, tell
+from console.web.asking import Asked, ask, onward
 from console.web.gate import signed_in
-from console.web.paging import see_other
 from runs.errors import NotFound
 from runs.permissions import is_admin, require_overseer
 from runs.requests import Answer
@@ -45,10 +44,7 @@ def create(request: HttpRequest, principal: Principal) -> HttpResponse:
         return ask_destination(principal, asked)
 
     asked = ask(form, act)
-    if asked.answer:
-        tell(request, asked.answer, UNCHANGED)
-        return see_other(reverse("destinations:list"))
-    return _list(request, principal, asked)
+    return onward(request, asked, UNCHANGED, reverse("destinations:list")) or _list(request, principal, asked)
 
 
 def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None) -> HttpResponse:
@@ -79,9 +75,8 @@ def change(request: HttpRequest, principal: Principal, name: str) -> HttpRespons
         return ask_change(principal, name, wanted)
 
     asked = ask(form, act)
-    if asked.answer:
-        tell(request, asked.answer, UNCHANGED)
-        return see_other(reverse("destinations:detail", args=[name]))
+    if onwards := onward(request, asked, UNCHANGED, reverse("destinations:detail", args=[name])):
+        return onwards
     require_overseer(principal)
     return _detail(request, principal, _newest(name), asked)
 

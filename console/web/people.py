@@ -9,9 +9,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from console.people_forms import AskedForm, NewPersonForm, PersonForm
 from console.rendering import render_screen
-from console.web.asking import Asked, ask, tell
+from console.web.asking import Asked, ask, onward
 from console.web.gate import signed_in
-from console.web.paging import Page, see_other
+from console.web.paging import Page
 from runs.administration import get_person
 from runs.models import Agent, Person
 from runs.people import (
@@ -48,10 +48,8 @@ def create(request: HttpRequest, principal: Principal) -> HttpResponse:
         return create_person(principal, asked)
 
     asked = ask(form, act)
-    if asked.is_done and asked.answer:
-        tell(request, asked.answer, f"{form.cleaned_data['username']} is there already, made by this very form.")
-        return see_other(reverse("people:list"))
-    return _list(request, principal, asked)
+    known = f"{form.cleaned_data.get('username')} is there already, made by this very form."
+    return onward(request, asked, known, reverse("people:list")) or _list(request, principal, asked)
 
 
 def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None) -> HttpResponse:
@@ -65,7 +63,7 @@ def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None
         "page": Page(f"?q={q}" if after else "", older, f"{len(rows[:PAGE_SIZE])} people, by name"),
         "is_admin": is_admin(principal),
         "asked": asked,
-        "form": asked.form if asked and not asked.answer else NewPersonForm(),
+        "form": (asked and asked.faulty) or NewPersonForm(),
     }
     return render_screen(request, "people/list.html", context, status=asked.status if asked else 200)
 
@@ -120,14 +118,12 @@ def _changed(
         return alter_person(principal, username, PersonChangeRequest(given["id"], given["reason"], **changes(given)))
 
     asked = ask(form, act)
-    if asked.is_done and asked.answer:
-        tell(request, asked.answer, "In force.")
-        return see_other(reverse("people:detail", args=[username]))
-    return _detail(request, principal, get_person(username), asked)
+    there = reverse("people:detail", args=[username])
+    return onward(request, asked, "In force.", there) or _detail(request, principal, get_person(username), asked)
 
 
 def _detail(request: HttpRequest, principal: Principal, person: Person, asked: Asked | None = None) -> HttpResponse:
-    faulty = asked.form if asked is not None and not asked.answer else None
+    faulty = asked.faulty if asked else None
     context = {
         "person": person,
         "is_admin": is_admin(principal),
