@@ -31,11 +31,12 @@ from runs.errors import (
 )
 from runs.fields import same
 from runs.models import AuthorityChange
+from runs.moved import version_conflict
 from runs.permissions import is_reviewer, require_going_on
 from runs.states import RunStatus
 from runs.store import Record
 from runs.transactions import execute
-from runs.values import NewEntry, RunReading, RunState, version_tag
+from runs.values import NewEntry, RunReading, RunState
 
 JSON = Any
 
@@ -137,23 +138,23 @@ def _require_seen(review: Review, request: DecisionRequest) -> None:
     review.require_bytes()
     shown = Shown.objects.filter(snapshot_id=row.pk, person_id=review.principal.id, manifest_sha256=row.manifest_sha256)
     if not shown.exists():
-        raise NotShown
+        raise NotShown(expected=row.manifest_sha256, actual=None)
     if row.contract == "exact" and not review.run.version == row.run_version == request.run_version:
-        raise _moved(review, request.run_version)
+        raise _moved(review, request)
     if row.contract != "exact" and not row.run_version <= request.run_version <= review.run.version:
-        raise _moved(review, request.run_version)
+        raise _moved(review, request)
 
 
-def _moved(review: Review, seen: int) -> VersionConflict:
-    run = review.run
-    return VersionConflict(
-        "The record is not at the version you were shown.",
-        run=run.key,
-        disposition="retry",
-        base_version=seen,
-        current_version=run.version,
-        current_etag=version_tag(review.found.ledger_epoch, run.version),
-        changed_fields=[],
+def _moved(review: Review, request: DecisionRequest) -> VersionConflict:
+    words = "The record is not at the version you were shown."
+    return version_conflict(
+        words,
+        review.found,
+        review.run,
+        review.policy,
+        command_id=request.id,
+        name="decide",
+        seen=request.run_version,
     )
 
 

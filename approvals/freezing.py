@@ -181,7 +181,8 @@ def _require_facts_settled(attempted: Freeze) -> None:
     for case in attempted.attempt.run.held:
         if disputed := sorted(case.elements.keys() & attempted.facts):
             words = f"An open escalation proposes to change {', '.join(disputed)}: settle it first."
-            raise EscalationOpen(words, escalation=case.escalation, fields=disputed)
+            differs = {"expected": None, "actual": case.escalation}
+            raise EscalationOpen(words, escalation=case.escalation, fields=disputed, **differs)
 
 
 def _artifacts(attempted: Freeze) -> list[Artifact]:

@@ -167,7 +167,7 @@ def revoke_standing_approval(principal: Principal, ref: str, request_id: str, re
         raise Forbidden("Reviewers of the workflow and admins revoke standing approvals.")
     revoked = StandingApproval.objects.filter(pk=row.pk, revoked_at=None)
     if not revoked.update(revoked_at=found.now, revoked_by=principal.actor):
-        raise AlreadyDecided("This was revoked already.")
+        raise AlreadyDecided("This was revoked already.", expected="not revoked", actual="revoked")
     requests.record_answer(principal.actor, request_id, identity, {"standing_approval": ref})
     row.refresh_from_db()
     return Standing(row, is_replay=False)

@@ -7,7 +7,8 @@ runs of others. What may be done with a row is judged where it is done.
 import re
 from dataclasses import dataclass
 
-from approvals.models import Artifact, Snapshot
+from approvals.deciding import decision_number
+from approvals.models import Artifact, Decision, Snapshot
 from approvals.reviewing import Review, load_review
 from outbox.cases import Case as EffectCase
 from outbox.cases import load_case as load_effect_case
@@ -97,6 +98,14 @@ def access_snapshot(principal: Principal, number: str) -> Review:
         raise NotFound
     met = access_run(principal, key)
     return load_review(met.principal, number, met.found)
+
+
+def access_decision(principal: Principal, ref: str) -> Review:
+    """The snapshot of a decision that the principal may see, as it stands now. Raises `NotFound`."""
+    number = Decision.objects.filter(pk=decision_number(ref)).values_list("snapshot_id", flat=True).first()
+    if number is None:
+        raise NotFound
+    return access_snapshot(principal, number)
 
 
 def access_effect(principal: Principal, operation_id: str) -> EffectCase:

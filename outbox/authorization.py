@@ -13,25 +13,24 @@ from approvals import blobs, freezing
 from approvals.deciding import DecisionRequest, decision_number, decision_ref, require_decidable, write_decision
 from approvals.models import Artifact, Decision, Snapshot
 from approvals.reviewing import Review, load_review
-from approvals.standing import spend_standing, standing_ref
+from approvals.standing import spend_standing
 from approvals.states import Boundary, Verdict
 from approvals.values import FreezeRequest
 from outbox.authorizing import create_effect, operation_id_of, refusal_json, require_authorizable, require_unchanged
 from outbox.following import Fact, Movement, move
 from outbox.models import Effect
-from outbox.receipts import boundary_of, compensated, effect_of, receipt
+from outbox.receipts import boundary_of, compensated, effect_of, freeze_as_it_stands, freeze_told, receipt
 from outbox.remediations import open_remediation, remediation_ref
 from outbox.states import EffectState, Step
 from runs import escalations, store
 from runs.attempts import request_sha256
-from runs.cases import as_it_stands
 from runs.chain import rfc3339
 from runs.definitions import Workflow
 from runs.digest import tagged
 from runs.errors import AgentsCannotDecide, AlreadyDecided, ClearanceError, CommandIdReused, Forbidden, NotFound
 from runs.escalations import Resolution, ResolutionRequest, open_case
 from runs.locks import claim_id, hold_run
-from runs.outcomes import Outcome, replayed, visible
+from runs.outcomes import Outcome, replayed, require_strong, visible
 from runs.permissions import is_admin, is_reviewer, require_going_on, require_scope
 from runs.store import Found, Record
 from runs.transactions import durable
@@ -80,7 +79,7 @@ def _freeze(
     found = store.read(key, principal.actor, request.id, command.counted_intent)
     run, principal, policy = visible(principal, found)
     if replay := replayed(principal, found, run, expected, command):
-        return replay if replay.is_refusal else replace(replay, answer=_freeze_as_it_stands(run, replay))
+        return replay if replay.is_refusal else replace(replay, answer=freeze_as_it_stands(run.id, replay))
     source = compensated(run.id, request.of)
     outcome = freezing.freeze(freezing.admit(principal, found, run, policy, expected, command, source, altered))
     return outcome if outcome.is_refusal else _authorize_by_standing(principal, found, outcome, request)
@@ -94,31 +93,9 @@ def _authorize_by_standing(principal: Principal, found: Found, outcome: Outcome,
     if approval is None:
         return outcome
     review = _again(review)
-    require_authorizable(review, review.row.manifest_sha256, review.run.version)
+    require_authorizable(review, review.row.manifest_sha256, review.run.version, request.id)
     _, run = create_effect(review, request.id, request.reason, None)
-    return replace(outcome, answer=_as_it_stands(outcome.answer), run=run)
-
-
-def _freeze_as_it_stands(run: RunReading, replay: Outcome) -> dict[str, JSON]:
-    """What became of a freeze by now: its candidate; or how an operator settled it, and the candidate of that."""
-    if replay.resolution is None:
-        return _as_it_stands(replay.answer)
-    told = as_it_stands(replay.state, replay.answer, replay.resolution)
-    if replay.state != "committed":
-        return told
-    row = Snapshot.objects.get(run_id=run.id, run_version=replay.resolution["version"])
-    return told | _as_it_stands(freezing.told(row))
-
-
-def _as_it_stands(answer: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The answer of a freeze with the effect and the standing approval that it has by now."""
-    snapshot = answer["snapshot"]
-    effect = effect_of(snapshot)
-    spent = Decision.objects.filter(snapshot_id=snapshot, standing_approval__isnull=False).first()
-    standing = None
-    if spent is not None and spent.standing_approval is not None:
-        standing = {"standing_approval": standing_ref(spent.standing_approval.pk), "decision": decision_ref(spent.pk)}
-    return {**answer, "standing": standing, "effect": effect.operation_id if effect else None}
+    return replace(outcome, answer=freeze_told(outcome.answer), run=run)
 
 
 @durable
@@ -194,7 +171,7 @@ def _authorize_if_complete(
     Everything else is checked before a use is spent, because a use is never given back.
     """
     try:
-        require_unchanged(review, review.row.manifest_sha256, review.run.version)
+        require_unchanged(review, review.row.manifest_sha256, review.run.version, request.id)
     except ClearanceError as refusal:
         is_complete = len(review.counting) >= review.policy.quorum
         return None, refusal_json(refusal) if is_complete else None, review.run
@@ -243,13 +220,14 @@ def _authorize(
         raise NotFound
     if replay := _replay(review, request.identity()):
         return replay
+    require_strong(expected)
     require_scope(review.principal, review.run.workflow, review.action.scope, review.policy)
     require_going_on(review.policy, is_halted=review.found.is_halted)
     if (known := effect_of(request.snapshot)) is not None:
         answer = receipt(known)
         store.record_only(review.run.id, _record(review, request.id, request.identity(), answer), review.found.now)
         return Receipt(answer, review.run, review.workflow, review.found.ledger_epoch, is_replay=True)
-    require_authorizable(review, request.manifest_sha256, expected)
+    require_authorizable(review, request.manifest_sha256, expected, request.id)
     answer = {"effect": operation_id_of(review), "effect_state": EffectState.PENDING.value}
     record = _record(review, request.id, request.identity(), answer)
     _, run = create_effect(review, request.id, request.reason, record)

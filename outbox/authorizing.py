@@ -24,10 +24,12 @@ from outbox.bell import ring_after_commit
 from outbox.models import Effect
 from runs import store
 from runs.errors import ClearanceError, InvalidTransition, OperationMismatch, VersionConflict
+from runs.moved import version_conflict
 from runs.permissions import require_going_on
 from runs.states import RunStatus
 from runs.store import Record
-from runs.values import NewEntry, RunReading, RunState, version_tag
+from runs.transitions import legal_commands
+from runs.values import NewEntry, RunReading, RunState
 
 JSON = Any
 
@@ -36,13 +38,13 @@ FROZEN = ("run_id", "snapshot_id", "action", "compensates", "manifest_sha256", "
           "destination_revision", "idempotency_key")  # fmt: skip
 
 
-def require_authorizable(review: Review, manifest_sha256: str, expected_version: int) -> None:
+def require_authorizable(review: Review, manifest_sha256: str, expected_version: int, request_id: str) -> None:
     """Raise the refusal that names the differing fact, in the order of the API's checks, unless all of it holds now."""
-    require_unchanged(review, manifest_sha256, expected_version)
+    require_unchanged(review, manifest_sha256, expected_version, request_id)
     _require_approvals(review)
 
 
-def require_unchanged(review: Review, manifest_sha256: str, expected_version: int) -> None:
+def require_unchanged(review: Review, manifest_sha256: str, expected_version: int, request_id: str) -> None:
     """The same for all but the approvals: that everything still is as it was frozen."""
     row, run = review.row, review.run
     require_going_on(review.policy, is_halted=review.found.is_halted)
@@ -52,29 +54,30 @@ def require_unchanged(review: Review, manifest_sha256: str, expected_version: in
         raise ManifestMismatch(expected=row.manifest_sha256, actual=manifest_sha256)
     review.require_bytes()
     if expected_version != run.version or (row.contract == "exact" and run.version != row.run_version):
-        raise _moved(review, expected_version)
-    wanted = RunStatus.SENT if review.action.compensates else RunStatus.READY_FOR_REVIEW
-    if run.state.status is not wanted:
-        raise InvalidTransition(expected=wanted.value, actual=run.state.status.value, status=run.state.status.value)
+        raise _moved(review, expected_version, request_id)
+    _require_status(review)
     require_facts(review)
     _require_artifacts(review)
     _require_destination(review)
 
 
-def _moved(review: Review, expected: int) -> VersionConflict:
+def _require_status(review: Review) -> None:
+    wanted = RunStatus.SENT if review.action.compensates else RunStatus.READY_FOR_REVIEW
+    status = review.run.state.status
+    if status is not wanted:
+        words = f"The run is {status}, not {wanted}."
+        steps = legal_commands(review.workflow, review.run.state)
+        raise InvalidTransition(words, status=status.value, next=steps, expected=wanted.value, actual=status.value)
+
+
+def _moved(review: Review, expected: int, request_id: str) -> VersionConflict:
     run = review.run
     frozen = review.row.run_version
     words = "The run is not at the version that was named."
     if review.row.contract == "exact" and run.version != frozen:
         words = f"The run is at version {run.version}; the approval is for exactly version {frozen}."
-    return VersionConflict(
-        words,
-        run=run.key,
-        disposition="retry",
-        base_version=expected,
-        current_version=run.version,
-        current_etag=version_tag(review.found.ledger_epoch, run.version),
-        changed_fields=[],
+    return version_conflict(
+        words, review.found, run, review.policy, command_id=request_id, name="authorize", seen=expected
     )
 
 

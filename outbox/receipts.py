@@ -1,15 +1,23 @@
 """The effect a snapshot was authorized as, on which side of the boundary it is, and its receipt. Reads only."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from approvals import freezing
+from approvals.deciding import decision_ref
 from approvals.errors import ApprovalRevoked
+from approvals.models import Decision, Snapshot
 from approvals.reviewing import Review
+from approvals.standing import standing_ref
 from approvals.states import Boundary, SnapshotState, snapshot_state
 from approvals.values import Compensated
 from outbox.models import Effect
 from outbox.states import ENDS, EffectState
+from runs.cases import CommandRecord, as_it_stands
 from runs.errors import Fault, InvalidParams
+from runs.outcomes import Outcome
 
 JSON = Any
 
@@ -50,8 +58,41 @@ def receipt(effect: Effect) -> dict[str, JSON]:
     Raises `ApprovalRevoked` when the authorization was withdrawn since.
     """
     if effect.state == EffectState.CANCELLED:
-        raise ApprovalRevoked("The authorization was withdrawn.", effect=effect.operation_id)
+        differs = {"expected": "authorized", "actual": effect.state}
+        raise ApprovalRevoked("The authorization was withdrawn.", effect=effect.operation_id, **differs)
     return {"effect": effect.operation_id, "effect_state": effect.state}
+
+
+def freeze_told(answer: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The answer of a freeze with the effect and the standing approval that it has by now."""
+    snapshot = answer["snapshot"]
+    effect = effect_of(snapshot)
+    spent = Decision.objects.filter(snapshot_id=snapshot, standing_approval__isnull=False).first()
+    standing = None
+    if spent is not None and spent.standing_approval is not None:
+        standing = {"standing_approval": standing_ref(spent.standing_approval.pk), "decision": decision_ref(spent.pk)}
+    return {**answer, "standing": standing, "effect": effect.operation_id if effect else None}
+
+
+def freeze_as_it_stands(run_id: int, replay: Outcome) -> dict[str, JSON]:
+    """What became of a freeze by now: its candidate; or how an operator settled it, and the candidate of that."""
+    if replay.resolution is None:
+        return freeze_told(replay.answer)
+    told = as_it_stands(replay.state, replay.answer, replay.resolution)
+    if replay.state != "committed":
+        return told
+    row = Snapshot.objects.get(run_id=run_id, run_version=replay.resolution["version"])
+    return told | freeze_told(freezing.told(row))
+
+
+def command_as_it_stands(record: CommandRecord) -> CommandRecord:
+    """What became of an id, with what an effect made of it since."""
+    answer = record.answer
+    if "snapshot" in answer:
+        answer = freeze_told(answer)
+    elif record.name == "authorize":
+        answer = {**answer, "effect_state": Effect.objects.get(pk=answer["effect"]).state}
+    return replace(record, answer=answer)
 
 
 def compensated(run_id: int, operation_id: str | None) -> Compensated | None:

@@ -30,12 +30,17 @@ JSON = Any
 REFUSED_AS = {"retry": "retry", "rejected": "reject", "escalated": "escalate"}
 
 
+#: The state of a record whose answer is not that of a command: what was asked for was done.
+DONE = "done"
+
+
 @dataclass(frozen=True, slots=True)
 class CommandRecord:
     """What became of one id of one principal."""
 
     id: str
     principal: str
+    name: str
     state: str
     answer: Mapping[str, JSON]
     resolution: Mapping[str, JSON] | None
@@ -56,13 +61,16 @@ class CommandRecord:
 
 
 def get_command(run_id: int, principal: str, command_id: str) -> CommandRecord:
-    """What became of a command. Raises `NotFound` when the id was never seen here, or named something else."""
-    commands = Command.objects.filter(run_id=run_id, principal=principal, command_id=command_id).exclude(state="done")
-    row = commands.values_list("state", "answer", "resolution").first()
+    """What became of an id on this run, whatever it was sent for. Raises `NotFound` when it was never seen here."""
+    commands = Command.objects.filter(run_id=run_id, principal=principal, command_id=command_id)
+    row = commands.values_list("name", "state", "answer", "resolution").first()
     if row is None:
         raise NotFound(f"{command_id} was never seen here.")
-    state, answer, resolution = row
-    return CommandRecord(command_id, principal, state, json.loads(answer), _from_text(resolution))
+    name, state, answer, resolution = row
+    told = json.loads(answer)
+    if state == DONE:
+        state, told = "committed", {"id": command_id, **told}
+    return CommandRecord(command_id, principal, name, state, told, _from_text(resolution))
 
 
 def as_it_stands(state: str, answer: Mapping[str, JSON], resolution: Mapping[str, JSON] | None) -> dict[str, JSON]:

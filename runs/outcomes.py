@@ -11,10 +11,10 @@ from typing import Any
 from runs import authority, store
 from runs.attempts import Attempt, request_sha256
 from runs.definitions import Policy, Workflow
-from runs.errors import CommandIdReused, NotFound
+from runs.errors import CommandIdReused, NotFound, WeakPrecondition
 from runs.permissions import may_see
 from runs.store import Found
-from runs.values import CommandRequest, Principal, RunReading
+from runs.values import WEAK_BASE, CommandRequest, Principal, RunReading
 
 JSON = Any
 
@@ -51,18 +51,29 @@ def visible(principal: Principal, found: Found) -> tuple[RunReading, Principal, 
 def replayed(
     principal: Principal, found: Found, run: RunReading, expected: int, request: CommandRequest
 ) -> Outcome | None:
-    """The recorded outcome of the id as it stands now, if it stands for this request."""
+    """The recorded outcome of the id as it stands now, if it stands for this request.
+
+    Raises `CommandIdReused`, and `WeakPrecondition` where there is none and the tag was weak.
+    """
     recorded = found.recorded
     if recorded is None:
+        require_strong(expected)
         return None
     if recorded.request_sha256 != request_sha256(request.identity()):
         raise CommandIdReused(f"{request.id} was already used for another request, {recorded.name}.")
     answer = json.loads(recorded.answer)
     resolution = json.loads(recorded.resolution) if recorded.resolution else None
     if recorded.state == "retry" and answer.get("base_version") != expected:
+        require_strong(expected)
         earlier = store.refusal_at(run.id, principal.actor, request.id, expected)
         return None if earlier is None else Outcome("retry", earlier, is_replay=True)
     return Outcome(recorded.state, answer, is_replay=True, resolution=resolution)
+
+
+def require_strong(expected: int) -> None:
+    """Raise `WeakPrecondition` for the version of a weak tag: only a repeat is answered whatever its tag says."""
+    if expected == WEAK_BASE:
+        raise WeakPrecondition
 
 
 def refused(attempt: Attempt, answer: Mapping[str, JSON] | None) -> Outcome | None:

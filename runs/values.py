@@ -15,6 +15,9 @@ JSON = Any  # what a strict JSON document may hold: None, bool, int, float, str,
 #: The expected version of a command whose tag is of another ledger epoch: it compares with nothing.
 UNKNOWN_BASE = 0
 
+#: The version that a weak tag names: none. A repeat is answered all the same, and anything else is refused.
+WEAK_BASE = -1
+
 
 def version_tag(ledger_epoch: int, version: int) -> str:
     """The strong entity tag of a version. Opaque to clients; of an older ledger epoch it matches nothing."""

@@ -13,7 +13,8 @@ from console.api.authentication import PrincipalAuthentication
 from console.api.wire import AlwaysJSON, StrictJSONParser
 from console.inputs import BODY_BYTES, check_idempotency_key, parse_if_match, read_body
 from console.shapes import read_shape
-from runs.values import Principal
+from runs.errors import AgentsCannotDecide, InvalidParams, WeakPrecondition
+from runs.values import WEAK_BASE, Principal
 
 S = TypeVar("S")
 
@@ -44,6 +45,22 @@ class ApiView(APIView):
             check_idempotency_key(http, given)
         return body
 
+    def read_of_person(self, shape: type[S]) -> S:
+        """The body of what only people may do: an agent hears that before what is wrong with its values."""
+        try:
+            return self.read(shape)
+        except InvalidParams:
+            if self.principal.is_agent:
+                raise AgentsCannotDecide from None
+            raise
+
     def expected_version(self, epoch: int) -> int:
         """The version that If-Match names, in this ledger epoch."""
         return parse_if_match(self.request.META.get("HTTP_IF_MATCH"), epoch=epoch)
+
+    def repeatable_version(self, epoch: int) -> int:
+        """The same, and `WEAK_BASE` for a weak tag: a repeat is answered whatever its tag says."""
+        try:
+            return self.expected_version(epoch)
+        except WeakPrecondition:
+            return WEAK_BASE

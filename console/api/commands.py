@@ -25,6 +25,7 @@ from console.inputs import check_idempotency_key, read_body, read_if_match
 from console.problems import problem_response
 from console.rules import Flag
 from console.shapes import Evidence, Id, Name, Params, Reason, read_shape
+from outbox.receipts import command_as_it_stands
 from runs import actions, cases
 from runs.authority import presume_agent
 from runs.cases import as_it_stands
@@ -170,7 +171,7 @@ class CommandView(ApiView):
         waited = wait_for(
             lambda: cases.get_command(run.id, name, command_id), lambda record: not record.is_waiting, seconds
         )
-        response = answer(waited.value.as_json())
+        response = answer(command_as_it_stands(waited.value).as_json())
         if waited.is_turned_away:
             response.headers["Retry-After"] = str(ASK_AGAIN_SECONDS)
         return response

@@ -11,7 +11,7 @@ from approvals.deciding import DecisionRequest, record_shown
 from approvals.states import Verdict
 from approvals.values import FreezeRequest
 from console import metrics
-from console.access import access_run, access_snapshot
+from console.access import access_decision, access_run, access_snapshot
 from console.answers import answer
 from console.api.base import ApiView
 from console.api.commands import answer_outcome
@@ -64,7 +64,7 @@ class SnapshotsView(ApiView):
         """Freeze the current candidate of an action: its exact bytes come under review."""
         found = access_run(self.principal, key).found
         asked = self.read(NewSnapshot).request()
-        expected = self.expected_version(found.ledger_epoch)
+        expected = self.repeatable_version(found.ledger_epoch)
         outcome = authorization.freeze_snapshot(self.principal, key, expected, asked)
         metrics.count_outcome(f"freeze:{asked.action}", outcome)
         if outcome.is_replay and not outcome.is_refusal:
@@ -117,7 +117,7 @@ class DecisionsView(ApiView):
     def post(self, request: Request, snapshot: str) -> HttpResponse:
         """Approve or deny one snapshot id and manifest hash. People only."""
         access_snapshot(self.principal, snapshot)
-        asked = self.read(NewDecision).request(authenticated_at(request._request))
+        asked = self.read_of_person(NewDecision).request(authenticated_at(request._request))
         return _receipt(authorization.decide(self.principal, snapshot, asked))
 
 
@@ -135,7 +135,8 @@ class RevocationsView(ApiView):
     @documented("snapshots", body=NewRevocation, answers={201: ref("Revoked"), 200: ref("Revoked")})
     def post(self, request: Request, decision: str) -> HttpResponse:
         """Revoke an approval; what that does is told by the boundary at this moment. People only."""
-        asked = self.read(NewRevocation)
+        access_decision(self.principal, decision)
+        asked = self.read_of_person(NewRevocation)
         return _receipt(authorization.revoke(self.principal, decision, asked.id, asked.reason))
 
 
@@ -168,7 +169,7 @@ class AuthorizationsView(ApiView):
         """Spend the needed approvals and create the one effect; whoever comes second gets the first receipt."""
         found = access_run(self.principal, key).found
         asked = self.read(NewAuthorization).request()
-        expected = self.expected_version(found.ledger_epoch)
+        expected = self.repeatable_version(found.ledger_epoch)
         return _receipt(authorization.authorize(self.principal, key, expected, asked), shows_run=True)
 
 

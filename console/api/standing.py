@@ -52,9 +52,9 @@ def tell(row: StandingApproval) -> dict[str, JSON]:
         "workflow": row.workflow,
         "action": row.action,
         "currency": row.currency,
-        "limit": str(row.limit),
-        "total": str(row.total),
-        "spent": str(row.spent),
+        "limit": f"{row.limit:.2f}",
+        "total": f"{row.total:.2f}",
+        "spent": f"{row.spent:.2f}",
         "uses": row.uses,
         "used": row.used,
         "reason": row.reason,
@@ -85,7 +85,7 @@ class StandingApprovalsView(ApiView):
     )
     def post(self, request: Request) -> HttpResponse:
         """Approve uses of an action in advance. People only."""
-        given = standing.give_standing_approval(self.principal, self.read(NewStandingApproval).request())
+        given = standing.give_standing_approval(self.principal, self.read_of_person(NewStandingApproval).request())
         return answer(tell(given.row), status=200 if given.is_replay else 201, replayed=given.is_replay)
 
 
@@ -97,6 +97,6 @@ class StandingRevocationsView(ApiView):
     )
     def post(self, request: Request, standing_approval: str) -> HttpResponse:
         """Revoke a standing approval: no use of it can be claimed any more. People only."""
-        asked = self.read(NewRevocation)
+        asked = self.read_of_person(NewRevocation)
         revoked = standing.revoke_standing_approval(self.principal, standing_approval, asked.id, asked.reason)
         return answer(tell(revoked.row), status=200 if revoked.is_replay else 201, replayed=revoked.is_replay)

@@ -291,7 +291,7 @@ def test_a_run_in_another_status_is_named() -> None:
     Run.objects.filter(key=REPORT).update(status="sent")
 
     assert refused(InvalidTransition, snapshot) == {
-        "expected": "ready_for_review", "actual": "sent", "status": "sent",
+        "expected": "ready_for_review", "actual": "sent", "status": "sent", "next": ["reopen"],
     }  # fmt: skip
 
 

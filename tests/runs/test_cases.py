@@ -88,15 +88,22 @@ def test_an_outcome_is_told_as_its_resolution_left_it(verb: Verb, state: str, to
     assert ("disposition" in outcome) != ("outcome" in outcome)
 
 
-@pytest.mark.parametrize(
-    ("principal", "command_id"), [("user:ada", "c-2"), ("user:ben", "c-1"), ("user:ada", "new-R-42")]
-)
-def test_an_id_never_seen_or_used_for_something_else_has_no_record(principal: str, command_id: str) -> None:
+@pytest.mark.parametrize(("principal", "command_id"), [("user:ada", "c-2"), ("user:ben", "c-1")])
+def test_an_id_never_seen_has_no_record(principal: str, command_id: str) -> None:
     run = cast.run_received()
     cast.command(cast.ada(), run.key, "set-category", category="billing", id_="c-1")
 
     with pytest.raises(NotFound, match="never seen"):
         cases.get_command(run.id, principal, command_id)
+
+
+def test_an_id_that_was_sent_for_something_else_has_a_record_too() -> None:
+    run = cast.run_received()
+
+    record = cases.get_command(run.id, "user:ada", "new-R-42")
+
+    assert (record.name, record.state) == ("create", "committed")
+    assert record.as_json()["outcome"] == {"id": "new-R-42", "outcome": "committed"}
 
 
 # ---- conflicts -------------------------------------------------------------------------------------------

@@ -642,7 +642,6 @@ def test_whatever_an_id_may_hold_can_be_asked_for(bot: Caller, command_id: str) 
         ("x" * 300, {}),
         ("%00", {}),
         ("c-1", {"principal": "a b"}),
-        ("new-R-42", {"principal": "user:ada"}),
     ],
 )
 def test_an_id_never_seen_has_no_record(bot: Caller, path: str, query: dict[str, str]) -> None:
