@@ -4,7 +4,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -22,6 +22,8 @@ from tests.browser.test_gallery import RULES, SIZES
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_SECONDS = 30
+#: What a finger needs, in CSS pixels.
+LEAST_HEIGHT = 44
 
 SignIn = Callable[[Principal], None]
 
@@ -119,6 +121,30 @@ def findings(page: Page) -> list[str]:
     """What axe finds wrong with the page as it stands."""
     violations: list[dict[str, Any]] = Axe().run(page, options=RULES).response["violations"]
     return [f"{found['id']}: {node['html'][:160]}" for found in violations for node in found["nodes"]]
+
+
+def faults(page: Page, paths: Iterable[str]) -> dict[str, list[str]]:
+    """Of every page that is there: what axe finds wrong, and by how much it is wider than the screen."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        answer = page.goto(path)
+        assert answer is not None and answer.status == 200, path
+        found[path] = findings(page)
+        if (overflow := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+            found[path].append(f"{overflow} px too wide")
+    return {path: list_ for path, list_ in found.items() if list_}
+
+
+def too_small(page: Page, paths: Iterable[str], pressed: str) -> dict[str, list[str]]:
+    """What a finger would miss of all that matches the selector `pressed`."""
+    small = {}
+    for path in paths:
+        page.goto(path)
+        heights = page.eval_on_selector_all(
+            pressed, "all => all.filter(e => e.offsetParent).map(e => [e.outerHTML.slice(0, 80), e.offsetHeight])"
+        )
+        small[path] = [html for html, height in heights if height < LEAST_HEIGHT]
+    return {path: list_ for path, list_ in small.items() if list_}
 
 
 def refresh(page: Page, selector: str) -> None:

@@ -11,7 +11,7 @@ from runs.values import CommandRequest, Principal
 from runs.verbs import Verb
 from tests import cast
 from tests.browser.gallery import HOSTILE
-from tests.browser.screens.conftest import SignIn, findings
+from tests.browser.screens.conftest import SignIn, faults, too_small
 
 #: Both sizes and both themes; the components themselves are looked at in every theme elsewhere.
 EVERYWHERE = pytest.mark.parametrize("context", ["desk", "phone dark"], indirect=True)
@@ -54,15 +54,7 @@ def test_every_screen_is_accessible_quiet_and_no_wider_than_the_screen(
 ) -> None:
     sign_in(mara)
 
-    found: dict[str, list[str]] = {}
-    for path in paths():
-        answer = page.goto(path)
-        assert answer is not None and answer.status == 200, path
-        found[path] = findings(page)
-        if (overflow := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
-            found[path].append(f"{overflow} px too wide")
-
-    assert {path: list_ for path, list_ in found.items() if list_} == {}
+    assert faults(page, paths()) == {}
     assert complaints == []
 
 
@@ -70,16 +62,9 @@ def test_every_screen_is_accessible_quiet_and_no_wider_than_the_screen(
 def test_everything_that_is_pressed_on_a_phone_is_large_enough(page: Page, sign_in: SignIn, mara: Principal) -> None:
     sign_in(mara)
 
-    small = {}
-    for path in ("/", "/runs/R-1/", "/runs/R-1/?command=set-refund-amount", case_of("R-1")):
-        page.goto(path)
-        heights = page.eval_on_selector_all(
-            ".button, .choice, .steps a, main select, main input:not([type=hidden], [type=radio])",
-            "all => all.filter(e => e.offsetParent).map(e => [e.outerHTML.slice(0, 80), e.offsetHeight])",
-        )
-        small[path] = [html for html, height in heights if height < 44]
-
-    assert {path: list_ for path, list_ in small.items() if list_} == {}
+    pressed = ".button, .choice, .steps a, main select, main input:not([type=hidden], [type=radio])"
+    where = ("/", "/runs/R-1/", "/runs/R-1/?command=set-refund-amount", case_of("R-1"))
+    assert too_small(page, where, pressed) == {}
 
 
 def test_hostile_text_runs_nothing_and_asks_for_nothing(

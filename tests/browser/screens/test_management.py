@@ -13,7 +13,7 @@ from runs.values import Principal
 from tests import cast
 from tests.admins import confirmed, dan, new_person, policy_change
 from tests.browser.gallery import HOSTILE
-from tests.browser.screens.conftest import SignIn, findings
+from tests.browser.screens.conftest import SignIn, faults, too_small
 
 EVERYWHERE = pytest.mark.parametrize("context", ["desk", "phone dark"], indirect=True)
 
@@ -68,15 +68,7 @@ def test_every_screen_is_accessible_quiet_and_no_wider_than_the_screen(
 ) -> None:
     sign_in(dora)
 
-    found: dict[str, list[str]] = {}
-    for path in PATHS:
-        answer = page.goto(path)
-        assert answer is not None and answer.status == 200, path
-        found[path] = findings(page)
-        if (overflow := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
-            found[path].append(f"{overflow} px too wide")
-
-    assert {path: list_ for path, list_ in found.items() if list_} == {}
+    assert faults(page, PATHS) == {}
     assert complaints == []
 
 
@@ -84,16 +76,9 @@ def test_every_screen_is_accessible_quiet_and_no_wider_than_the_screen(
 def test_everything_that_is_pressed_on_a_phone_is_large_enough(page: Page, sign_in: SignIn, dora: Principal) -> None:
     sign_in(dora)
 
-    small = {}
-    for path in ("/workflows/refund/policy/", "/confirmations/", "/people/ada/", "/halt/", "/audit/"):
-        page.goto(path)
-        heights = page.eval_on_selector_all(
-            ".button, main select, main input:not([type=hidden], [type=checkbox])",
-            "all => all.filter(e => e.offsetParent).map(e => [e.outerHTML.slice(0, 80), e.offsetHeight])",
-        )
-        small[path] = [html for html, height in heights if height < 44]
-
-    assert {path: list_ for path, list_ in small.items() if list_} == {}
+    pressed = ".button, main select, main input:not([type=hidden], [type=checkbox])"
+    where = ("/workflows/refund/policy/", "/confirmations/", "/people/ada/", "/halt/", "/audit/")
+    assert too_small(page, where, pressed) == {}
 
 
 @pytest.mark.parametrize("context", ["desk", "desk no script"], indirect=True)
