@@ -20,7 +20,7 @@ from approvals.reviewing import Review
 from console import candidates
 from console.candidates import Candidate, Changes
 from console.hostile import Shown
-from console.lookalikes import inspect_name
+from console.lookalikes import inspect_host, inspect_name
 from console.payloads import Fact, Payload, first_facts, read_payload
 from console.sentences import Word, said_of, words_of
 from outbox.retry import Capabilities
@@ -112,6 +112,11 @@ class ReviewCard:
     def host(self) -> str:
         return host_of(self.review.destination.url)
 
+    @property
+    def is_host_odd(self) -> bool:
+        """Whether the host asks for a second look."""
+        return inspect_host(self.host).shown.is_suspicious
+
     @cached_property
     def can(self) -> Capabilities:
         """What the provider is declared to be able to do."""
@@ -143,8 +148,8 @@ class ReviewCard:
 
     @property
     def oddities(self) -> tuple[str, ...]:
-        """What in the payload or the sentence asks for a second look before anybody approves."""
-        return findings_of(self.payload, self.row.sentence)
+        """What in the payload, the sentence or the host asks for a second look before anybody approves."""
+        return findings_of(self.review, self.payload)
 
     @property
     def is_from_agent(self) -> bool:
@@ -170,10 +175,11 @@ def payload_of(row: Snapshot) -> Payload | None:
     return None if row.payload is None else read_payload(bytes(row.payload))
 
 
-def findings_of(payload: Payload | None, sentence: str) -> tuple[str, ...]:
-    """What asks for a second look, in words."""
-    found = dict.fromkeys(payload.findings if payload else ()) | dict.fromkeys(inspect_name(sentence).findings)
-    return tuple(found)
+def findings_of(review: Review, payload: Payload | None) -> tuple[str, ...]:
+    """What asks for a second look, in words: each kind once."""
+    host = inspect_host(host_of(review.destination.url)).shown
+    found = [*(payload.findings if payload else ()), *inspect_name(review.row.sentence).findings, *host.findings]
+    return tuple(dict.fromkeys(found))
 
 
 def host_of(url: str) -> str:

@@ -167,7 +167,7 @@ class Progress:
         review = self.review
         try:
             require_scope(review.principal, review.run.workflow, review.action.scope, review.policy)
-            require_authorizable(review, review.row.manifest_sha256, review.run.version)
+            require_authorizable(review, review.row.manifest_sha256, review.run.version, request_id="")
         except ClearanceError as refusal:
             return refusal
         return None

@@ -82,8 +82,7 @@ def _standing(progress: Progress, tag: str) -> dict[str, Any]:
 @signed_in
 def decide(request: HttpRequest, principal: Principal, number: str) -> HttpResponse:
     progress = _progress(request, principal, number)
-    row = progress.review.row
-    oddities = findings_of(payload_of(row), row.sentence)
+    oddities = _oddities(progress)
     form = review_form.sent(progress, oddities, request.POST)
     if not form.is_valid():
         return _answer(request, Deciding(progress, form))
@@ -142,9 +141,12 @@ def _progress(request: HttpRequest, principal: Principal, number: str) -> Progre
     return read_progress(access_snapshot(principal, number), authenticated_at(request))
 
 
+def _oddities(progress: Progress) -> tuple[str, ...]:
+    return findings_of(progress.review, payload_of(progress.review.row))
+
+
 def _with_step(progress: Progress, form: Form, ref: str = "") -> Deciding:
-    row = progress.review.row
-    again = review_form.drawn(progress, findings_of(payload_of(row), row.sentence))
+    again = review_form.drawn(progress, _oddities(progress))
     return replace(again, step=form, step_of=ref)
 
 
@@ -154,8 +156,7 @@ def _done(request: HttpRequest, principal: Principal, number: str, request_id: s
         address = urlencode({"done": request_id} | ({"again": "1"} if done.is_repeat else {}))
         return see_other(f"{reverse('snapshots:detail', args=[number])}?{address}")
     now = _progress(request, principal, number)
-    row = now.review.row
-    again = review_form.drawn(now, findings_of(payload_of(row), row.sentence))
+    again = review_form.drawn(now, _oddities(now))
     return _answer(request, replace(again, done=done))
 
 

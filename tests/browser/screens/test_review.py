@@ -1,10 +1,13 @@
 """A review card in the browser: the facts in sight first, decided by keyboard, moved while it is read, and hostile."""
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from approvals.models import Decision
 from outbox.models import Effect
+from runs.expiry import expire_due_runs
 from runs.values import Principal
 from tests import cast, review
 from tests.browser.gallery import HOSTILE
@@ -209,6 +212,85 @@ def test_a_press_on_what_moved_unseen_is_refused_beside_what_was_typed(page: Pag
     page.get_by_role("link", name="The candidate under review now").click()
     expect(page).to_have_url(f"{page.url.partition('/snapshots/')[0]}/snapshots/{newer}/")
     assert verdicts() == []
+
+
+# ---- while it is open --------------------------------------------------------------------------------------
+
+
+def test_of_two_tabs_of_one_person_the_older_hears_that_it_was_decided(
+    page: Page, context: BrowserContext, ben: Principal
+) -> None:
+    card = f"/snapshots/{review.report_ready_for_review()}/"
+    newer = context.new_page()
+    page.goto(card)
+    page.fill("#decide-reason", "Both inputs are in.")
+    newer.goto(card)
+    newer.locator(APPROVE).click()
+    expect(newer.locator("#decide")).to_contain_text("You approved it: 1 of 1.")
+
+    page.locator(APPROVE).click()
+
+    expect(page.locator("#decide")).to_contain_text("You approved this already.")
+    expect(page.locator("#decide-reason")).to_have_value("Both inputs are in.")
+    assert verdicts() == ["approve"]
+
+
+def denied_by_another() -> None:
+    review.deny(review.bea(), cast.reading(review.REFUND).state.active_snapshot or "")
+
+
+def expired() -> None:
+    cast.policy("refund", run_expires_after=0)
+    assert expire_due_runs() == 1
+
+
+@pytest.mark.parametrize("context", ["desk", "phone dark"], indirect=True)
+@pytest.mark.parametrize(
+    ("happen", "words"), [(denied_by_another, "It is wrong."), (expired, "expired")], ids=["denied", "expired"]
+)
+def test_a_review_that_ends_while_it_is_read_takes_no_decision_and_says_why(
+    page: Page, card: str, happen: Callable[[], None], words: str
+) -> None:
+    page.goto(card)
+    page.fill("#decide-reason", "The policy table gives this.")
+    happen()
+
+    refresh(page, "#standing")
+    expect(page.locator("#review-age")).to_contain_text("The snapshot is not under review.")
+    expect(page.locator(APPROVE)).to_have_attribute("aria-disabled", "true")
+    expect(page.locator("#decide-reason")).to_have_value("The policy table gives this.")
+    page.reload()
+    expect(page.locator("main")).to_contain_text(words)
+    expect(page.locator(APPROVE)).to_have_count(0)
+    assert "approve" not in verdicts()
+
+
+@pytest.mark.parametrize("happen", [denied_by_another, expired])
+def test_a_press_after_the_end_of_a_review_is_told_that_nothing_was_decided(
+    page: Page, card: str, happen: Callable[[], None]
+) -> None:
+    page.goto(card)
+    happen()
+
+    page.locator(APPROVE).click()
+
+    expect(page.locator("#decide")).to_contain_text("Nothing was decided.")
+    assert "approve" not in verdicts()
+    assert not Effect.objects.exists()
+
+
+@EVERYWHERE
+def test_a_look_alike_host_is_named_by_what_it_is(page: Page, ben: Principal) -> None:
+    """The first letter of the host is not Latin; nobody would see it."""
+    review.destination("payments", url="https://xn--ayments-pjg.example.com/deliver")
+    page.goto(f"/snapshots/{review.refund_ready_for_review()}/")
+
+    destination = page.locator(".keyfacts").get_by_text("xn--")
+    expect(destination.first).to_be_in_viewport()
+    expect(page.locator(".keyfacts")).to_contain_text("Cyrillic")
+    page.check("#decide-looked")
+    page.locator(APPROVE).click()
+    expect(page.locator("#decide")).to_contain_text("You approved it")
 
 
 def test_unrelated_traffic_lets_the_reader_decide(page: Page, card: str) -> None:

@@ -169,6 +169,17 @@ def test_hostile_text_stays_text_and_asks_for_a_tick(refund: str) -> None:
     assert approve(ben, card, looked="1").status == 200
 
 
+def test_a_host_that_looks_like_another_asks_for_a_tick(ben: Visitor) -> None:
+    review.destination("payments", url="https://xn--ayments-pjg.example.com/deliver")
+    card = address(review.freeze(review.cashier(), review.REFUND, "pay").answer["snapshot"])
+
+    unticked = approve(ben, card)
+
+    assert "xn--ayments-pjg.example.com" in ben.get(card).text
+    assert (unticked.status, decisions()) == (422, [])
+    assert approve(ben, card, looked="1").status == 200
+
+
 def test_denying_needs_no_tick(refund: str) -> None:
     cast.run_received("R-9", recipient=HOSTILE)
     cast.command(review.cashier(), "R-9", "set-refund-amount", amount="25.00", currency="EUR")
