@@ -82,10 +82,11 @@ CROSS JOIN LATERAL (
       AND d.authority_version = t.authority_version AND d.ledger_epoch = %(ledger_epoch)s
 ) d
 """
-_TOOK_NO_PART = "NOT (t.is_strict AND s.parts::jsonb @> jsonb_build_array(jsonb_build_object('person_id', {})))"
-_MINE = f"WHERE NOT d.is_mine AND d.given < t.quorum AND {_TOOK_NO_PART.format('%(person)s::bigint')}"
+#: That a person took no part in what the snapshot `s` shows, where the terms `t` ask for that.
+TOOK_NO_PART = "NOT (t.is_strict AND s.parts::jsonb @> jsonb_build_array(jsonb_build_object('person_id', {})))"
+_MINE = f"WHERE NOT d.is_mine AND d.given < t.quorum AND {TOOK_NO_PART.format('%(person)s::bigint')}"
 _STUCK = f"""WHERE d.given < t.quorum AND t.quorum > (
-    SELECT count(*) FROM jsonb_array_elements(t.reviewers) AS one (number) WHERE {_TOOK_NO_PART.format("one.number")})
+    SELECT count(*) FROM jsonb_array_elements(t.reviewers) AS one (number) WHERE {TOOK_NO_PART.format("one.number")})
 """
 _AFTER = "AND (%(at)s::timestamptz IS NULL OR (s.frozen_at, s.id) > (%(at)s::timestamptz, %(after)s))"
 _IN_ORDER = "ORDER BY s.frozen_at, s.id LIMIT %(limit)s"

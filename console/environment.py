@@ -124,7 +124,7 @@ SETTINGS = (
     Setting(
         "CLEARANCE_SLACK_WEBHOOK",
         "none",
-        "Address of an incoming webhook of Slack; each new case is told there once, without any value of its record.",
+        "Address of an incoming webhook of Slack; new cases and reviews are told there, without any value of a record.",
     ),
     Setting(
         "EMAIL_URL",

@@ -1,6 +1,6 @@
-"""Telling operators of new cases by e-mail and Slack: where to look, and no value of any record.
+"""Telling operators of new cases and reviewers of new reviews, by e-mail and Slack: where to look, and no value.
 
-Nothing here is inside a transaction, and nothing decides anything: the message holds one link to the case.
+Nothing here is inside a transaction, and nothing decides anything: the message holds one link to what waits.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import httpx
 import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
+from django.urls import reverse
 
 from console.hostile import plain
 from runs import catalog, notifications
@@ -30,21 +31,26 @@ class MayHaveLeft(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is said of a case: that it waits, and where."""
+    """What is said: that something waits, and where."""
 
     subject: str
     text: str
 
 
 def compose(due: Due) -> Message:
-    """The message about a case. Keys and names of ours, and nothing that anybody wrote into a record."""
+    """The message about what waits. Keys and names of ours, and nothing that anybody wrote into a record."""
     title = plain(catalog.latest(due.workflow).title)
+    if due.snapshot:
+        link = reverse("snapshots:detail", args=[due.snapshot])
+        subject, text = (
+            f"A review waits: {due.run}",
+            f"A snapshot of run {due.run} ({title}) waits for your decision.\n",
+        )
+    else:
+        link = reverse("escalations:detail", args=[due.escalation])
+        subject, text = f"A case waits: {due.run}", f"A change of run {due.run} ({title}) waits for an operator.\n"
     weight = "It is about a material field.\n" if due.is_material else ""
-    link = f"{settings.CLEARANCE_URL}/escalations/{due.escalation}/"
-    return Message(
-        subject=f"A case waits: {due.run}",
-        text=f"A change of run {due.run} ({title}) waits for an operator.\n{weight}\n{link}\n",
-    )
+    return Message(subject, f"{text}{weight}\n{settings.CLEARANCE_URL}{link}\n")
 
 
 def send(number: int) -> None:
@@ -57,10 +63,14 @@ def send(number: int) -> None:
         deliver(due, compose(due))
     except NothingLeft as failure:
         notifications.note_unsent(due.id, str(failure))
-        log.warning("notification_not_sent", channel=due.channel, escalation=due.escalation, cause=str(failure))
+        log.warning(
+            "notification_not_sent", channel=due.channel, subject=due.snapshot or due.escalation, cause=str(failure)
+        )
     except MayHaveLeft as failure:
         notifications.note_unknown(due.id, str(failure))
-        log.warning("notification_unknown", channel=due.channel, escalation=due.escalation, cause=str(failure))
+        log.warning(
+            "notification_unknown", channel=due.channel, subject=due.snapshot or due.escalation, cause=str(failure)
+        )
     else:
         notifications.note_sent(due.id)
 

@@ -1,13 +1,15 @@
-"""Who is to be told of which open case, once: the rows are the truth, and sending only follows them.
+"""Who is to be told of what waits, once: the rows are the truth, and sending only follows them.
 
 A row is due until somebody begins to send it. What was begun is never begun again by itself, unless it is known that
 nothing left; so nobody is told twice, and a message of a lost worker is a message less.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from runs import authority
@@ -18,64 +20,74 @@ from runs.transactions import durable, execute
 
 EMAIL, SLACK = "email", "slack"
 
-#: Cases that have been open for longer are not told any more: the inbox has them.
+#: What has waited for longer is not told any more: the inbox has it.
 TOLD_WITHIN = timedelta(days=1)
 MOST_FAILURES = 6
 FIRST_PAUSE = timedelta(seconds=30)
 
-_FOR_OPERATORS = """
-INSERT INTO runs_notification (escalation_id, channel, person_id, due_at, failed_count, last_failure)
-SELECT e.id, 'email', c.person_id, clock_timestamp(), 0, ''
+_NOTE = """
+INSERT INTO runs_notification (escalation_id, run_id, snapshot, channel, person_id, due_at, failed_count, last_failure)
+SELECT told.*, clock_timestamp(), 0, '' FROM ({told}) AS told (escalation_id, run_id, snapshot, channel, person_id)
+ON CONFLICT DO NOTHING
+"""
+_OPERATORS = """
+SELECT e.id, NULL::bigint, NULL, 'email', c.person_id
 FROM runs_escalation e
 JOIN runs_notificationchoice c ON c.by_email AND c.since <= e.opened_at
 JOIN runs_person p ON p.id = c.person_id AND p.is_active AND p.roles @> ARRAY[%(role)s]::varchar[]
                   AND p.workflow_groups && %(groups)s::varchar[]
 WHERE e.state = 'open' AND e.workflow = %(workflow)s AND e.opened_at > clock_timestamp() - %(within)s
-ON CONFLICT DO NOTHING
 """
-_FOR_SLACK = """
-INSERT INTO runs_notification (escalation_id, channel, person_id, due_at, failed_count, last_failure)
-SELECT e.id, 'slack', NULL, clock_timestamp(), 0, ''
+_SLACK = """
+SELECT e.id, NULL::bigint, NULL, 'slack', NULL::bigint
 FROM runs_escalation e WHERE e.state = 'open' AND e.opened_at > clock_timestamp() - %(within)s
-ON CONFLICT DO NOTHING
 """
 _BEGIN = """
 UPDATE runs_notification n SET begun_at = clock_timestamp()
-FROM runs_escalation e
-WHERE n.id = %s AND n.escalation_id = e.id AND e.state = 'open' AND n.begun_at IS NULL AND n.due_at <= clock_timestamp()
+WHERE n.id = %s AND n.begun_at IS NULL AND n.due_at <= clock_timestamp() AND (
+    EXISTS (SELECT FROM runs_escalation e WHERE e.id = n.escalation_id AND e.state = 'open')
+    OR EXISTS (SELECT FROM runs_run r WHERE r.id = n.run_id AND r.active_snapshot = n.snapshot))
 RETURNING n.id
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """One message that was begun: over which channel, to which address, about which case."""
+    """One message that was begun: over which channel, to which address, about which escalation or snapshot."""
 
     id: int
     channel: str
     address: str
-    escalation: str
     run: str
     workflow: str
+    escalation: str | None
+    snapshot: str | None
     is_material: bool
+
+
+def note(told: str, params: Mapping[str, Any]) -> None:
+    """Make a row for everybody that the statement `told` gives and that has none yet. Needs an open transaction.
+
+    `told` selects escalation or else run and snapshot, then channel and person. Repeating it changes nothing.
+    """
+    execute(_NOTE.format(told=told), params)
 
 
 @durable
 def note_new_cases(*, with_slack: bool) -> None:
-    """Make a row for everybody who is to be told of an open case and has none yet. Repeating it changes nothing."""
+    """Note everybody who is to be told of an open case. Repeating it changes nothing."""
     recent = {"within": TOLD_WITHIN}
     for workflow in Escalation.objects.filter(state="open").values_list("workflow", flat=True).distinct():
         groups = sorted(authority.policy_of(workflow).operators)
-        execute(_FOR_OPERATORS, {**recent, "workflow": workflow, "groups": groups, "role": Role.OPERATOR.value})
+        note(_OPERATORS, {**recent, "workflow": workflow, "groups": groups, "role": Role.OPERATOR.value})
     if with_slack:
-        execute(_FOR_SLACK, recent)
+        note(_SLACK, recent)
 
 
 def due_notifications(limit: int) -> list[int]:
-    """The rows that wait to be sent, the oldest first. Of a settled case nobody needs to be told."""
-    rows = Notification.objects.filter(
-        begun_at=None, due_at__lte=Now(), failed_count__lt=MOST_FAILURES, escalation__state="open"
-    )
+    """The rows that wait to be sent, the oldest first. Of what does not wait any more nobody needs to be told."""
+    waits = Q(escalation__state="open") | Q(run__active_snapshot=F("snapshot"))
+    rows = Notification.objects.filter(waits, begun_at=None, due_at__lte=Now(), failed_count__lt=MOST_FAILURES)
     return list(rows.order_by("due_at").values_list("id", flat=True)[:limit])
 
 
@@ -84,16 +96,20 @@ def begin(number: int) -> Due | None:
     """Take a row to send it; None when another did, or when it is not due any more."""
     if execute(_BEGIN, [number]).fetchone() is None:
         return None
-    row = Notification.objects.select_related("escalation__run", "person__notifications").get(pk=number)
+    related = ("escalation__run", "run", "person__notifications")
+    row = Notification.objects.select_related(*related).get(pk=number)
     case = row.escalation
+    run = case.run if case else row.run
+    assert run is not None  # a row has one subject
     return Due(
         id=row.pk,
         channel=row.channel,
         address=row.person.notifications.address if row.person else "",
-        escalation=escalation_ref(case.pk),
-        run=case.run.key,
-        workflow=case.workflow,
-        is_material=case.is_material,
+        run=run.key,
+        workflow=run.workflow,
+        escalation=escalation_ref(case.pk) if case else None,
+        snapshot=row.snapshot,
+        is_material=bool(case and case.is_material),
     )
 
 

@@ -1,4 +1,4 @@
-"""One's own account: who one is here, and where one wants to be told of new cases."""
+"""One's own account: who one is here, and where one wants to be told of what waits."""
 
 from django import forms
 from django.contrib import messages
@@ -16,9 +16,11 @@ from runs.values import Principal
 
 
 class ChoiceForm(forms.Form):
-    """Whether to be told of new cases by e-mail, and where."""
+    """Whether to be told of new cases and reviews by e-mail, and where."""
 
-    by_email = forms.BooleanField(required=False, label="Tell me of each new case once, by e-mail")
+    by_email = forms.BooleanField(
+        required=False, label="Tell me once, by e-mail, of each new case or review that waits for me"
+    )
     address = forms.EmailField(
         required=False,
         label="Address",
@@ -53,7 +55,7 @@ def _page(request: HttpRequest, principal: Principal, form: ChoiceForm, status: 
     context = {
         "roles": sorted(role.value for role in principal.roles),
         "groups": sorted(principal.groups),
-        "is_operator": Role.OPERATOR in principal.roles,
+        "is_told": not principal.roles.isdisjoint({Role.OPERATOR, Role.REVIEWER}),
         "form": form,
     }
     return render_screen(request, "account/overview.html", context, status=status)

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from runs.models.conflicts import Escalation
+from runs.models.ledger import Run
 from runs.models.people import Person
 
 
@@ -27,9 +28,13 @@ class NotificationChoice(models.Model):
 
 
 class Notification(models.Model):
-    """That somebody is told of one escalation, once. `begun_at` is written before the first byte leaves."""
+    """That somebody is told of one escalation or one snapshot, once. `begun_at` is written before a byte leaves."""
 
-    escalation = models.ForeignKey(Escalation, on_delete=models.PROTECT, db_index=False, related_name="notifications")
+    escalation = models.ForeignKey(
+        Escalation, on_delete=models.PROTECT, null=True, db_index=False, related_name="notifications"
+    )
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, null=True, db_index=False, related_name="+")
+    snapshot = models.CharField(max_length=200, null=True, blank=True, help_text="The one of `run` to be reviewed")
     channel = models.CharField(max_length=10)
     person = models.ForeignKey(Person, on_delete=models.PROTECT, null=True, related_name="+")
     due_at = models.DateTimeField()
@@ -41,7 +46,14 @@ class Notification(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["escalation", "channel", "person"], nulls_distinct=False, name="runs_notification_once"
+                fields=["escalation", "snapshot", "channel", "person"],
+                nulls_distinct=False,
+                name="runs_notification_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(escalation__isnull=False, run=None, snapshot=None)
+                | Q(escalation=None, run__isnull=False, snapshot__isnull=False),
+                name="runs_notification_one_subject",
             ),
             models.CheckConstraint(condition=Q(channel__in=["email", "slack"]), name="runs_notification_channel_known"),
             models.CheckConstraint(
@@ -53,7 +65,7 @@ class Notification(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.channel} about {self.escalation_id}"
+        return f"{self.channel} about {self.snapshot or self.escalation_id}"
 
 
 class SavedFilter(models.Model):

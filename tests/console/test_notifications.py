@@ -1,4 +1,4 @@
-"""Telling operators of a case: one message with one link and no value of any record, whatever the carrier does."""
+"""Telling people of a case or a review: one message with one link and no value of any record, whatever the carrier does."""
 
 import http.server
 import json
@@ -13,13 +13,14 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from pytest_django import Settings
 
+from approvals.notices import note_new_reviews
 from console.notifications import send
 from console.tasks import sweep_notifications
 from runs.models import Escalation, Notification
 from runs.notifications import note_new_cases
 from runs.preferences import Choice, choose
 from runs.refusals import escalation_ref
-from tests import cast
+from tests import cast, review
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +53,22 @@ def test_a_message_has_one_link_and_no_value_of_the_record(due: int) -> None:
     for value in ("45.00", "30.00", "EUR", "refund_amount", "because the test says so"):
         assert value not in f"{message.subject}{message.body}"
     assert Notification.objects.get().sent_at is not None
+
+
+def test_a_reviewer_is_told_where_the_snapshot_is_and_nothing_of_what_it_shows(settings: Settings) -> None:
+    settings.CLEARANCE_URL = "https://clearance.example.com"
+    choose(cast.ben(), Choice("ben@example.com", by_email=True))
+    snapshot = review.refund_ready_for_review()
+    note_new_reviews(with_slack=False)
+
+    send(Notification.objects.get().pk)
+
+    (message,) = mail.outbox
+    assert (message.to, message.subject) == (["ben@example.com"], f"A review waits: {review.REFUND}")
+    assert f"https://clearance.example.com/snapshots/{snapshot}/\n" in message.body
+    assert str(message.body).count("http") == 1
+    for value in ("25.00", "EUR", "Ana Lima", "payments"):
+        assert value not in f"{message.subject}{message.body}"
 
 
 def test_a_message_delivered_twice_by_the_broker_is_sent_once(due: int) -> None:

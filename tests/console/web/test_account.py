@@ -48,8 +48,10 @@ def test_mail_needs_an_address(address: str, words: str) -> None:
     assert not read_choice(cast.ada().id).by_email
 
 
-def test_who_is_no_operator_is_told_that_nothing_is_sent() -> None:
-    assert "As long as you are none, nothing is sent." in visit(cast.ben()).get(PAGE).text
+def test_who_neither_settles_nor_reviews_is_told_that_nothing_is_sent() -> None:
+    words = "As long as you are neither, nothing is sent."
+    assert words in visit(cast.eli()).get(PAGE).text
+    assert not any(words in visit(who).get(PAGE).text for who in (cast.ada(), cast.ben()))
 
 
 def test_a_get_chooses_nothing() -> None:
