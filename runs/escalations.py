@@ -13,13 +13,15 @@ from runs import store
 from runs.attempts import Advance, advance, request_sha256
 from runs.conflicts import changed_since, state_at_base
 from runs.definitions import Workflow
-from runs.errors import CommandIdReused, Fault, InvalidParams, VersionConflict
+from runs.errors import CommandIdReused, Fault, InvalidParams
 from runs.locks import claim_id, hold_run
+from runs.moved import version_conflict
 from runs.overtaken import Settlement, close_overtaken, settle_case
+from runs.refusals import conflict_ref
 from runs.store import Record
 from runs.transactions import durable
 from runs.transitions import check_params
-from runs.values import NewEntry, Principal, RunReading, Step, version_tag
+from runs.values import NewEntry, Principal, RunReading, Step
 from runs.verbs import (
     ENDS_AS,
     Case,
@@ -124,16 +126,16 @@ def _require_seen(case: Case, request: ResolutionRequest) -> None:
     if case.row.version == request.escalation_version and not moved:
         return
     what = ", ".join(moved) or "a newer proposal joined this case"
-    raise VersionConflict(
-        f"This moved since you looked: {what}. Nothing was applied.",
-        run=case.run.key,
-        disposition="retry",
-        base_version=request.run_version,
-        current_version=case.run.version,
-        current_etag=version_tag(case.found.ledger_epoch, case.run.version),
-        changed_fields=_changed_since(case, request.run_version, moved),
-        escalation={"id": case.ref, "url": f"/escalations/{case.ref}/", "version": case.row.version},
+    words = f"This moved since you looked: {what}. Nothing was applied."
+    refusal = version_conflict(
+        words, case.found, case.run, case.policy, command_id=request.id, name="resolve", seen=request.run_version
     )
+    refusal.members |= {
+        "conflict": conflict_ref(case.row.conflict_id),
+        "changed_fields": _changed_since(case, request.run_version, moved),
+        "escalation": {"id": case.ref, "url": f"/escalations/{case.ref}/", "version": case.row.version},
+    }
+    raise refusal
 
 
 def _changed_since(case: Case, seen: int, names: list[str]) -> list[dict[str, JSON]]:

@@ -1,7 +1,7 @@
 """The refusal of a request about a run that names another version than the current one, with what moved since.
 
-For requests that no rule of a workflow judges: decisions and authorizations. Reads; writes nothing, and counts
-against no budget.
+For requests that no rule of a workflow judges: decisions, authorizations and resolutions. Reads; writes nothing,
+and counts against no budget.
 """
 
 from random import randint

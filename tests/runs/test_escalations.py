@@ -313,6 +313,7 @@ def test_a_field_that_the_proposal_writes_has_to_be_seen(
 
     told = refusal.value.members
     assert (told["disposition"], told["base_version"], told["current_version"]) == ("retry", 2, 3)
+    assert told.keys() >= {"run", "command_id", "conflict", "current_etag", "rule", "attempts", "retry_after_ms"}
     assert [(item["field"], item["changed_by"]) for item in told["changed_fields"]] == [(field, "user:ada")]
     assert told["changed_fields"][0]["current"] == params["amount" if field == "refund_amount" else "currency"]
     assert told["escalation"]["version"] == 1
