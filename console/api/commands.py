@@ -29,10 +29,10 @@ from outbox.receipts import command_as_it_stands
 from runs import actions, cases
 from runs.authority import presume_agent
 from runs.cases import as_it_stands
-from runs.errors import ClearanceError, NotFound, VersionConflict
+from runs.errors import ClearanceError, NotFound, VersionConflict, WeakPrecondition
 from runs.outcomes import Outcome
 from runs.queries import represent
-from runs.values import CommandRequest, Principal, version_tag
+from runs.values import WEAK_BASE, CommandRequest, Principal, version_tag
 
 log = structlog.get_logger(__name__)
 
@@ -91,11 +91,17 @@ def send(request: HttpRequest, key: str) -> HttpResponse:
     return answer_outcome(request, outcome)
 
 
-def _read(request: HttpRequest) -> tuple[tuple[int, int], CommandRequest]:
-    """Epoch and version of the tag, and the command. Raises for whatever is not well-formed."""
+def _read(request: HttpRequest) -> tuple[tuple[int | None, int], CommandRequest]:
+    """Epoch and version of the tag, and the command. Raises for whatever is not well-formed.
+
+    A weak tag has no epoch and names `WEAK_BASE`: a repeat is answered whatever its tag says.
+    """
     asked = read_shape(CommandBody, read_body(request)).request()
     check_idempotency_key(request, asked.id)
-    return read_if_match(request.META.get("HTTP_IF_MATCH")), asked
+    try:
+        return read_if_match(request.META.get("HTTP_IF_MATCH")), asked
+    except WeakPrecondition:
+        return (None, WEAK_BASE), asked
 
 
 def _log(key: str, version: int, asked: CommandRequest, outcome: str, judged: Outcome | None = None) -> None:

@@ -179,7 +179,7 @@ def leave(bot: Caller) -> None:
     ("before", "tag", "outcome"),
     [(commit, '"1.1"', "committed"), (merge, '"1.1"', "merged"), (leave, '"1.2"', "unchanged")],
 )
-@pytest.mark.parametrize("again", ['"1.1"', '"1.2"', '"1.77"', '"9.1"'])
+@pytest.mark.parametrize("again", ['"1.1"', '"1.2"', '"1.77"', '"9.1"', 'W/"1.1"'])
 def test_a_repeat_of_what_took_effect_is_answered_as_at_first_whatever_its_version(
     bot: Caller, before: Callable[[Caller], None], tag: str, outcome: str, again: str
 ) -> None:
