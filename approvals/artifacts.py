@@ -20,7 +20,7 @@ from runs.outcomes import visible
 from runs.permissions import require_running, require_scope
 from runs.store import Found, Record, Recorded
 from runs.transactions import durable
-from runs.values import NewEntry, Principal, RunReading
+from runs.values import NewEntry, Principal, RunReading, cited
 
 JSON = Any
 
@@ -37,6 +37,7 @@ class Submission:
     sha256: str
     sources: Sequence[str] = ()
     reason: str = ""
+    evidence: Sequence[str] = ()
 
     def identity(self) -> dict[str, JSON]:
         return {
@@ -46,6 +47,8 @@ class Submission:
             "media_type": self.media_type,
             "sha256": self.sha256,
             "sources": list(self.sources),
+            **({"reason": self.reason} if self.reason else {}),
+            **cited(self.evidence),
         }
 
 
@@ -64,15 +67,12 @@ def submit_artifact(principal: Principal, key: str, submission: Submission) -> S
     `HashMismatch`, `InvalidParams`, `CommandIdReused` and the refusals of authority.
     """
     actual = tagged(submission.content)
-    if actual != submission.sha256:
-        fault = Fault("/sha256", "hash-mismatch", "The content does not have this hash.")
-        raise HashMismatch(fault.detail, errors=[fault], expected=submission.sha256, actual=actual)
-    in_storage = blobs.put_aside(submission.content) is not None
-    return _submit(principal, key, submission, in_storage)
+    in_storage = actual == submission.sha256 and blobs.put_aside(submission.content) is not None
+    return _submit(principal, key, submission, actual, in_storage)
 
 
 @durable
-def _submit(principal: Principal, key: str, submission: Submission, in_storage: bool) -> Submitted:
+def _submit(principal: Principal, key: str, submission: Submission, actual: str, in_storage: bool) -> Submitted:
     claim_id(key, principal.actor, submission.id)
     hold_run(key)
     found = store.read(key, principal.actor, submission.id)
@@ -81,6 +81,7 @@ def _submit(principal: Principal, key: str, submission: Submission, in_storage: 
     if found.recorded is not None:
         return _replayed(found.recorded, digest)
     _admit(principal, found, run, policy, submission)
+    _require_hash(submission, actual)
     is_back = blobs.keep(submission.content, submission.sha256, in_storage=in_storage)
     same = Artifact.objects.filter(
         run_id=run.id, slot=submission.slot, input_version=submission.input_version, content_id=submission.sha256
@@ -116,6 +117,12 @@ def _admit(principal: Principal, found: Found, run: RunReading, policy: Policy, 
         raise _unfit("/media_type", f"The slot takes {', '.join(slot.media_types)}.")
     if not _was_input_version(run, workflow, submission.input_version):
         raise _unfit("/input_version", f"The run never had an input version {submission.input_version}.")
+
+
+def _require_hash(submission: Submission, actual: str) -> None:
+    if actual != submission.sha256:
+        fault = Fault("/sha256", "hash-mismatch", "The content does not have this hash.")
+        raise HashMismatch(fault.detail, errors=[fault], expected=submission.sha256, actual=actual)
 
 
 def _was_input_version(run: RunReading, workflow: Workflow, version: int) -> bool:

@@ -36,7 +36,7 @@ from runs.permissions import is_reviewer, require_going_on
 from runs.states import RunStatus
 from runs.store import Record
 from runs.transactions import execute
-from runs.values import NewEntry, RunReading, RunState
+from runs.values import NewEntry, RunReading, RunState, cited
 
 JSON = Any
 
@@ -57,6 +57,7 @@ class DecisionRequest:
     run_version: int
     authority_epoch: int
     reason: str = ""
+    evidence: tuple[str, ...] = ()
     authenticated_at: datetime | None = None  # when the person last proved who they are
 
     def identity(self, snapshot: str) -> dict[str, JSON]:
@@ -66,6 +67,7 @@ class DecisionRequest:
             "verdict": self.verdict.value,
             "manifest_sha256": self.manifest_sha256,
             "reason": self.reason,
+            **cited(self.evidence),
         }
 
 
@@ -209,6 +211,7 @@ def write_decision(review: Review, request: DecisionRequest, record: Record | No
         "snapshot": row.pk,
         "manifest_sha256": row.manifest_sha256,
         "reason": request.reason,
+        **cited(request.evidence),
         "changes": changes,
     }
     kind = "decision.approved" if request.verdict is Verdict.APPROVE else "decision.denied"

@@ -4,6 +4,7 @@ Giving and revoking are actions of their own; spending is one conditional update
 authorizes, never given back. A standing approval counts as its giver, once, and separation binds the giver.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -20,7 +21,7 @@ from runs.locks import claim_id
 from runs.models import Agent
 from runs.permissions import is_admin, is_reviewer, may_see, require_going_on
 from runs.transactions import durable, execute
-from runs.values import NewEntry, Principal
+from runs.values import NewEntry, Principal, cited
 
 JSON = Any
 
@@ -48,6 +49,7 @@ class StandingRequest:
     uses: int
     expires_at: datetime
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, JSON]:
         return {
@@ -60,6 +62,7 @@ class StandingRequest:
             "uses": self.uses,
             "expires_at": self.expires_at.isoformat(),
             "reason": self.reason,
+            **cited(self.evidence),
         }
 
 
@@ -122,7 +125,8 @@ def give_standing_approval(principal: Principal, request: StandingRequest) -> St
         reason=request.reason,
         expires_at=request.expires_at,
     )
-    requests.record_answer(principal.actor, request.id, request.identity(), {"standing_approval": standing_ref(row.pk)})
+    told = {"standing_approval": standing_ref(row.pk), **cited(request.evidence)}
+    requests.record_answer(principal.actor, request.id, request.identity(), told)
     return Standing(row, is_replay=False)
 
 
@@ -146,7 +150,9 @@ def _is_money(amount: Decimal) -> bool:
 
 
 @durable
-def revoke_standing_approval(principal: Principal, ref: str, request_id: str, reason: str) -> Standing:
+def revoke_standing_approval(
+    principal: Principal, ref: str, request_id: str, reason: str, evidence: Sequence[str] = ()
+) -> Standing:
     """Revoke a standing approval: one row, and no use of it can be claimed any more.
 
     Locks: the id. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AlreadyDecided`, `CommandIdReused`.
@@ -157,7 +163,8 @@ def revoke_standing_approval(principal: Principal, ref: str, request_id: str, re
     row = StandingApproval.objects.filter(pk=standing_number(ref)).first()
     if row is None or not may_see(principal, row.workflow, authority.policy_of(row.workflow, found.authority_epoch)):
         raise NotFound
-    identity = {"name": "revoke-standing-approval", "standing_approval": ref, "reason": reason}
+    told = {"standing_approval": ref, "reason": reason, **cited(evidence)}
+    identity = {"name": "revoke-standing-approval", **told}
     if requests.recorded_answer(principal.actor, request_id, identity) is not None:
         return Standing(row, is_replay=True)
     if principal.is_agent:
@@ -168,7 +175,7 @@ def revoke_standing_approval(principal: Principal, ref: str, request_id: str, re
     revoked = StandingApproval.objects.filter(pk=row.pk, revoked_at=None)
     if not revoked.update(revoked_at=found.now, revoked_by=principal.actor):
         raise AlreadyDecided("This was revoked already.", expected="not revoked", actual="revoked")
-    requests.record_answer(principal.actor, request_id, identity, {"standing_approval": ref})
+    requests.record_answer(principal.actor, request_id, identity, told)
     row.refresh_from_db()
     return Standing(row, is_replay=False)
 

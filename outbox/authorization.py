@@ -5,7 +5,7 @@ was true before the wait.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from runs.outcomes import Outcome, replayed, require_strong, visible
 from runs.permissions import is_admin, is_reviewer, require_going_on, require_scope
 from runs.store import Found, Record
 from runs.transactions import durable
-from runs.values import NewEntry, Principal, RunReading
+from runs.values import NewEntry, Principal, RunReading, cited
 from runs.verbs import Verb, load_case
 
 JSON = Any
@@ -94,7 +94,7 @@ def _authorize_by_standing(principal: Principal, found: Found, outcome: Outcome,
         return outcome
     review = _again(review)
     require_authorizable(review, review.row.manifest_sha256, review.run.version, request.id)
-    _, run = create_effect(review, request.id, request.reason, None)
+    _, run = create_effect(review, request.id, request.reason, None, request.evidence)
     return replace(outcome, answer=freeze_told(outcome.answer), run=run)
 
 
@@ -179,7 +179,7 @@ def _authorize_if_complete(
         review = _again(review)
     if len(review.counting) < review.policy.quorum:
         return None, None, review.run
-    effect, run = create_effect(review, request.id, request.reason, None)
+    effect, run = create_effect(review, request.id, request.reason, None, request.evidence)
     return effect, None, run
 
 
@@ -194,10 +194,11 @@ class AuthorizationRequest:
     snapshot: str
     manifest_sha256: str
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, JSON]:
         names = ("snapshot", "manifest_sha256", "reason")
-        return {"name": "authorize", **{name: getattr(self, name) for name in names}}
+        return {"name": "authorize", **{name: getattr(self, name) for name in names}, **cited(self.evidence)}
 
 
 def authorize(principal: Principal, key: str, expected: int, request: AuthorizationRequest) -> Receipt:
@@ -230,7 +231,7 @@ def _authorize(
     require_authorizable(review, request.manifest_sha256, expected, request.id)
     answer = {"effect": operation_id_of(review), "effect_state": EffectState.PENDING.value}
     record = _record(review, request.id, request.identity(), answer)
-    _, run = create_effect(review, request.id, request.reason, record)
+    _, run = create_effect(review, request.id, request.reason, record, request.evidence)
     return Receipt(answer, run, review.workflow, review.found.ledger_epoch)
 
 
@@ -247,7 +248,7 @@ RESULTS = {
 
 
 @durable
-def revoke(principal: Principal, decision: str, request_id: str, reason: str) -> Receipt:
+def revoke(principal: Principal, decision: str, request_id: str, reason: str, evidence: Sequence[str] = ()) -> Receipt:
     """Revoke an approval. Before the boundary nothing can be sent any more; past it, it ends as what is found.
 
     Locks: the id, the run. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `AlreadyDecided`.
@@ -256,7 +257,8 @@ def revoke(principal: Principal, decision: str, request_id: str, reason: str) ->
     if given is None:
         raise NotFound
     review = _locked_review(principal, given.snapshot_id, request_id)
-    identity = {"name": "revoke", "decision": decision, "reason": reason}
+    words = {"reason": reason, **cited(evidence)}
+    identity = {"name": "revoke", "decision": decision, **words}
     if replay := _replay(review, identity):
         return replay
     given.refresh_from_db()
@@ -270,7 +272,7 @@ def revoke(principal: Principal, decision: str, request_id: str, reason: str) ->
         "effect": withdrawn.operation_id if withdrawn else None,
         "remediation": None,
     }
-    run = _write_revocation(review, given, withdrawn if boundary is Boundary.REVOCABLE else None, reason, request_id)
+    run = _write_revocation(review, given, withdrawn if boundary is Boundary.REVOCABLE else None, words, request_id)
     if withdrawn is not None and boundary is Boundary.SENT:
         because = f"its approval was revoked after it had happened: {reason}"
         opened = open_remediation(withdrawn, because, review.principal.actor, review.found.now, request_id)
@@ -296,11 +298,11 @@ def _require_revocable(review: Review, given: Decision) -> None:
 
 
 def _write_revocation(
-    review: Review, given: Decision, cancelled: Effect | None, reason: str, request_id: str
+    review: Review, given: Decision, cancelled: Effect | None, words: Mapping[str, JSON], request_id: str
 ) -> RunReading:
     """Revoke, and where nothing may have left cancel the effect in the same commit."""
     run, now, actor = review.run, review.found.now, review.principal.actor
-    told = {"decision": decision_ref(given.pk), "snapshot": given.snapshot_id, "reason": reason}
+    told = {"decision": decision_ref(given.pk), "snapshot": given.snapshot_id, **words}
     if cancelled is None:
         store.require_step(run, run, [NewEntry("approval.revoked", actor, request_id, told, run.version)], None, now)
     else:

@@ -4,6 +4,7 @@ Needs an open transaction that holds the run's lock: lock first, then check in s
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,7 @@ from runs.permissions import require_going_on
 from runs.states import RunStatus
 from runs.store import Record
 from runs.transitions import legal_commands
-from runs.values import NewEntry, RunReading, RunState
+from runs.values import NewEntry, RunReading, RunState, cited
 
 JSON = Any
 
@@ -120,7 +121,9 @@ def _require_approvals(review: Review) -> None:
 # ---- the one commit --------------------------------------------------------------------------------------
 
 
-def create_effect(review: Review, request_id: str, reason: str, record: Record | None) -> tuple[Effect, RunReading]:
+def create_effect(
+    review: Review, request_id: str, reason: str, record: Record | None, evidence: Sequence[str] = ()
+) -> tuple[Effect, RunReading]:
     """Step the run to `approved`, spend the counting approvals and create the effect, as one commit."""
     run, now = review.run, review.found.now
     effect = _effect(review)
@@ -134,6 +137,7 @@ def create_effect(review: Review, request_id: str, reason: str, record: Record |
         "payload_sha256": review.row.payload_sha256,
         "approvals": [item.id for item in review.counting],
         "reason": reason,
+        **cited(evidence),
         "changes": changes,
     }
     entry = NewEntry("effect.authorized", review.principal.actor, request_id, body, after.version, tuple(changes))

@@ -3,7 +3,7 @@
 Imports the standard library and `states` only. Nothing here knows the database or HTTP.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,11 @@ UNKNOWN_BASE = 0
 
 #: The version that a weak tag names: none. A repeat is answered all the same, and anything else is refused.
 WEAK_BASE = -1
+
+
+def cited(evidence: Sequence[str]) -> dict[str, JSON]:
+    """The references that came with a request, as a member of what is told of it; none where none came."""
+    return {"evidence": list(evidence)} if evidence else {}
 
 
 def version_tag(ledger_epoch: int, version: int) -> str:

@@ -16,7 +16,7 @@ from console.answers import answer
 from console.api.base import ApiView
 from console.api.openapi import documented, ref
 from console.rules import Items, Text
-from console.shapes import Id, Name, Reason, Sha256, Version
+from console.shapes import Evidence, Id, Name, Reason, Sha256, Version
 from runs.chain import rfc3339
 from runs.errors import Fault, InvalidParams, SecretInBody
 from runs.secrets import secret_shape
@@ -53,6 +53,7 @@ class NewArtifact:
     sha256: Sha256
     sources: Annotated[tuple[str, ...], Items(Text(2000), 200)] = ()
     reason: Reason | None = None
+    evidence: Evidence = ()
 
     def submission(self) -> artifacts.Submission:
         return artifacts.Submission(
@@ -64,6 +65,7 @@ class NewArtifact:
             sha256=self.sha256,
             sources=self.sources,
             reason=self.reason or "",
+            evidence=self.evidence,
         )
 
     def _bytes(self) -> bytes:

@@ -97,6 +97,7 @@ class NewDecision:
     run_version: Version
     authority_epoch: Version
     reason: Reason | None = None
+    evidence: Evidence = ()
 
     def request(self, proven_at: datetime | None) -> DecisionRequest:
         return DecisionRequest(
@@ -106,6 +107,7 @@ class NewDecision:
             run_version=self.run_version,
             authority_epoch=self.authority_epoch,
             reason=self.reason or "",
+            evidence=self.evidence,
             authenticated_at=proven_at,
         )
 
@@ -127,6 +129,7 @@ class NewRevocation:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
 
 
 class RevocationsView(ApiView):
@@ -137,7 +140,7 @@ class RevocationsView(ApiView):
         """Revoke an approval; what that does is told by the boundary at this moment. People only."""
         access_decision(self.principal, decision)
         asked = self.read_of_person(NewRevocation)
-        return _receipt(authorization.revoke(self.principal, decision, asked.id, asked.reason))
+        return _receipt(authorization.revoke(self.principal, decision, asked.id, asked.reason, asked.evidence))
 
 
 # ---- authorization ---------------------------------------------------------------------------------------
@@ -151,9 +154,10 @@ class NewAuthorization:
     snapshot: Name
     manifest_sha256: Sha256
     reason: Reason
+    evidence: Evidence = ()
 
     def request(self) -> AuthorizationRequest:
-        return AuthorizationRequest(self.id, self.snapshot, self.manifest_sha256, self.reason)
+        return AuthorizationRequest(self.id, self.snapshot, self.manifest_sha256, self.reason, self.evidence)
 
 
 class AuthorizationsView(ApiView):

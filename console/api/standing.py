@@ -19,7 +19,7 @@ from console.api.openapi import documented, listed, ref
 from console.api.snapshots import NewRevocation
 from console.cursors import CursorType, page, read_page_request
 from console.rules import Amount, Moment, Text
-from console.shapes import Id, Name, Reason, Version
+from console.shapes import Evidence, Id, Name, Reason, Version
 from runs.chain import rfc3339
 from runs.values import JSON
 
@@ -39,6 +39,7 @@ class NewStandingApproval:
     uses: Version
     expires_at: Annotated[datetime, Moment()]
     reason: Reason
+    evidence: Evidence = ()
 
     def request(self) -> StandingRequest:
         return StandingRequest(**{name: getattr(self, name) for name in self.__dataclass_fields__})
@@ -98,5 +99,7 @@ class StandingRevocationsView(ApiView):
     def post(self, request: Request, standing_approval: str) -> HttpResponse:
         """Revoke a standing approval: no use of it can be claimed any more. People only."""
         asked = self.read_of_person(NewRevocation)
-        revoked = standing.revoke_standing_approval(self.principal, standing_approval, asked.id, asked.reason)
+        revoked = standing.revoke_standing_approval(
+            self.principal, standing_approval, asked.id, asked.reason, asked.evidence
+        )
         return answer(tell(revoked.row), status=200 if revoked.is_replay else 201, replayed=revoked.is_replay)

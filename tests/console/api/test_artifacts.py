@@ -131,3 +131,19 @@ def test_others_find_nothing_of_it(worker: Caller) -> None:
         assert as_person(cast.eli()).get(path).status_code == 200
     for stranger in strangers:
         problem(submit(stranger), 404, "not-found")
+
+
+def test_a_reason_and_references_are_kept_where_they_are_given(worker: Caller) -> None:
+    given: dict[str, JSON] = {"reason": "The sources were asked for.", "evidence": ["message:m4"]}
+    told(submit(worker, **given), 201)
+
+    entry = told(worker.get(f"/runs/{REPORT}/ledger/"))["items"][-1]
+
+    assert {name: entry["body"][name] for name in given} == given
+    problem(submit(worker), 422, "command-id-reused")
+
+
+def test_authority_comes_before_what_is_wrong_with_the_content(worker: Caller) -> None:
+    other = as_agent(cast.agent("notes", ("report:note",), ("report",)))
+
+    problem(submit(other, sha256=tagged(b"other")), 403, "scope-missing")

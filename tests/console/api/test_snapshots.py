@@ -453,3 +453,23 @@ def test_for_an_outsider_nothing_of_it_exists_whatever_they_send(refund: str) ->
     for path in paths:
         problem(cy.post(path, {"form": "nonsense"}), 404, "not-found")
         problem(nobody.post(path, {"form": "nonsense"}), 401, "unauthenticated")
+
+
+# ---- what every one of them may refer to -----------------------------------------------------------------
+
+
+def test_references_are_kept_in_the_ledger_and_belong_to_the_request(ben: Caller) -> None:
+    caller, snapshot = coordinator(), review.report_ready_for_review()
+    cited = {"evidence": ["message:m4"]}
+
+    decision = told(look_and_decide(ben, snapshot, id="d-1", **cited), 201)["decision"]
+    told(authorize(caller, snapshot, '"1.7"', id="z-1", **cited), 201)
+    told(revoke(ben, decision, **cited), 201)
+
+    entries = told(ben.get(f"/runs/{REPORT}/ledger/"))["items"]
+    bodies = {entry["kind"]: entry["body"] for entry in entries}
+    for kind in ("decision.approved", "effect.authorized", "approval.revoked"):
+        assert bodies[kind]["evidence"] == ["message:m4"]
+    problem(decide(ben, snapshot, id="d-1", evidence=["message:m5"]), 422, "command-id-reused")
+    problem(authorize(caller, snapshot, '"1.7"', id="z-1"), 422, "command-id-reused")
+    assert told(revoke(ben, decision, **cited))["result"] == "effect-cancelled"

@@ -1,11 +1,13 @@
 """`/standing-approvals/`: giving, listing, spending and revoking over HTTP."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from approvals.models import StandingApproval
+from runs.models import Request
 from tests import cast, review
 from tests.console.api.caller import Caller, Response, as_agent, as_nobody, as_person, problem, told
 from tests.review import REFUND
@@ -49,6 +51,7 @@ def test_a_repeat_gives_nothing_more_and_another_request_needs_another_id(bea: C
 
     assert (told(again), again.headers["Idempotent-Replayed"]) == (first, "true")
     problem(give(bea, uses=3), 422, "command-id-reused")
+    problem(give(bea, evidence=["message:m4"]), 422, "command-id-reused")
     assert StandingApproval.objects.count() == 1
 
 
@@ -123,3 +126,13 @@ def test_who_may_give_see_and_revoke_one(bea: Caller) -> None:
     problem(give(as_person(cast.dora()), id="s-9"), 403, "forbidden")
     assert (len(told(agent.get(PATH))["items"]), told(cy.get(PATH))["items"]) == (1, [])
     told(revoke(as_person(cast.dora()), given), 201)
+
+
+def test_references_are_kept_with_what_was_asked(bea: Caller) -> None:
+    cited = {"evidence": ["message:m4"]}
+    given = told(give(bea, **cited), 201)["id"]
+    told(revoke(bea, given, **cited), 201)
+
+    kept = [json.loads(row.answer)["evidence"] for row in Request.objects.filter(principal="user:bea")]
+
+    assert kept == [["message:m4"], ["message:m4"]]
