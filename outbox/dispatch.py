@@ -1,4 +1,8 @@
-"""Dispatching: claim, send outside any transaction, record. The loop every worker and `drain_outbox` run."""
+"""Dispatching: claim, send outside any transaction, record. The loop every worker and `drain_outbox` run.
+
+A batch is sent one after another. How long one batch, or one bell, keeps a worker is bounded: what was not begun by
+then is handed back unsent, which costs it no attempt.
+"""
 
 import time
 
@@ -8,14 +12,25 @@ from outbox.leases import Claimed, claim, start_sending
 from outbox.providers import ADAPTERS
 from outbox.providers.base import Result, outside
 from outbox.quarantine import may_claim
-from outbox.recording import record
-from outbox.states import Outcome
+from outbox.recording import HANDED_BACK, Sent, record_all
 from runs.errors import Unavailable
 
+#: How many effects are claimed at once at most, where a replay would be safe.
+BATCH = 100
+#: How long sends of one batch are begun. The last one, and a second batch, still end within a task's limit of time.
+SENDING_SECONDS = 10
+#: Results wait for each other this long at most, to be recorded together.
+TOGETHER_SECONDS = 0.5
 #: How long a result is kept in memory while the database is away. A worker lost meanwhile leaves an expired lease.
 RECORD_FOR_SECONDS = 15
 
-HANDED_BACK = Result(Outcome.NEVER_LEFT, "the worker handed it back unsent: its time to start was over")
+
+def dispatch_all(worker: str) -> int:
+    """Dispatch batch after batch until nothing is due, or the time of one turn is over. Returns how many."""
+    ends, attempted = time.monotonic() + SENDING_SECONDS, 0
+    while time.monotonic() < ends and (count := dispatch_due(worker, BATCH)):
+        attempted += count
+    return attempted
 
 
 def dispatch_due(worker: str, limit: int = 1, only: str | None = None) -> int:
@@ -23,16 +38,27 @@ def dispatch_due(worker: str, limit: int = 1, only: str | None = None) -> int:
     if not may_claim():
         return 0
     claimed = claim(worker, limit, only)
-    for item in claimed:
-        _record(item, _send(item))
+    ends = time.monotonic() + SENDING_SECONDS
+    sent: list[Sent] = []
+    oldest = 0.0
+    try:
+        for item in claimed:
+            is_over = item is not claimed[0] and time.monotonic() > ends
+            result = HANDED_BACK if is_over else _send(item)
+            oldest = oldest if sent else time.monotonic()
+            sent.append((item, result))
+            if time.monotonic() - oldest > TOGETHER_SECONDS:
+                _record(sent)
+    finally:  # what a provider answered is kept whatever comes of the next
+        _record(sent)
     return len(claimed)
 
 
-def _record(claimed: Claimed, result: Result) -> None:
-    """Record a result, again while the database is away: what the provider said may be known here alone."""
+def _record(sent: list[Sent]) -> None:
+    """Record results, again while the database is away: what the provider said may be known here alone."""
     for attempt in stamina.retry_context(on=Unavailable, attempts=None, timeout=RECORD_FOR_SECONDS):
         with attempt:
-            record(claimed, result)
+            record_all(sent)
 
 
 def _send(claimed: Claimed) -> Result:

@@ -2,26 +2,28 @@
 
 Picks by locking runs with SKIP LOCKED and checks in later statements. A refusal is written, never skipped
 over, so that the head of the queue cannot block. Expired leases are never claimed: the reconciler closes them.
+A single claim is a batch of one.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from approvals.models import DestinationRevision
-from outbox.following import Fact, Movement, move
+from outbox.bearings import Bearing, read_bearings
+from outbox.following import Fact, Move, Movement, move_all
 from outbox.models import Attempt, Effect
 from outbox.providers.base import Sending, Target
 from outbox.rechecks import reason_not_to_send
 from outbox.retry import replay_fits
 from outbox.states import EffectState, Step
-from outbox.targets import capabilities_of, position_of, revision_of, target_of
+from outbox.targets import target_of
 from runs import store
 from runs.authority import suspended_workflows
 from runs.locks import hold_run
-from runs.transactions import durable, execute, fetch_row
-from runs.values import RunReading
+from runs.many import database_clock
+from runs.transactions import durable, execute
 
 JSON = Any
 
@@ -44,10 +46,25 @@ WHERE e.next_at <= clock_timestamp() AND e.lease_owner IS NULL AND e.next_step I
 _IN_ORDER = "ORDER BY e.next_at, e.operation_id LIMIT %(limit)s"
 _DUE = f"SELECT e.operation_id {_CLAIMABLE} {_IN_ORDER}"
 _PICK = f"""
-SELECT e.operation_id, r.key {_CLAIMABLE} AND (%(only)s::text IS NULL OR e.operation_id = %(only)s)
+SELECT e.operation_id, e.run_id, e.destination, d.recognises_repeats
+{_CLAIMABLE} AND (%(only)s::text IS NULL OR e.operation_id = %(only)s)
 {_IN_ORDER} FOR NO KEY UPDATE OF r SKIP LOCKED
 """
-_IN_FLIGHT = "SELECT count(*) FROM outbox_effect WHERE destination = %s AND lease_owner IS NOT NULL"
+_HOLD_PLACES = """
+SELECT pg_advisory_xact_lock(1129073235, hashtext(name)) FROM (SELECT unnest(%s::text[]) AS name ORDER BY 1) AS n
+"""
+_IN_FLIGHT = """
+SELECT destination, count(*) FROM outbox_effect
+WHERE destination = ANY(%s) AND lease_owner IS NOT NULL GROUP BY destination
+"""
+_BEGIN_ATTEMPTS = """
+INSERT INTO outbox_attempt (effect_id, number, fence, worker, left_before, started_at, send_by, send_started_at, detail)
+SELECT a.effect_id, a.number, a.fence, %(worker)s, a.left_before, %(now)s, a.send_by,
+       CASE WHEN a.records_intent THEN NULL ELSE %(now)s::timestamptz END, ''
+FROM unnest(%(effects)s::text[], %(numbers)s::int[], %(fences)s::bigint[], %(left)s::bool[],
+            %(send_by)s::timestamptz[], %(intents)s::bool[])
+     AS a (effect_id, number, fence, left_before, send_by, records_intent)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +72,7 @@ class Claimed:
     """A lease on an effect: what to send, where, and under which fence."""
 
     operation_id: str
+    run_id: int
     run_key: str
     fence: int
     number: int
@@ -65,88 +83,99 @@ class Claimed:
     start_before: float  # on this process's monotonic clock: past it the effect is handed back unsent
 
 
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    """A lease about to be written."""
+
+    at: Bearing
+    number: int
+    send_by: datetime
+    left_before: bool
+    move: Move
+
+    @property
+    def records_intent(self) -> bool:
+        return not self.at.can.recognises_repeats
+
+
 @durable
 def claim(worker: str, limit: int = 1, only: str | None = None) -> list[Claimed]:
     """Claim up to `limit` due effects for `worker`; several at once only where a replay would be safe.
 
-    Locks: the runs of what is picked, with SKIP LOCKED. What may not be sent is cancelled, or handed to a
-    person, in the same commit.
+    Locks: the runs of what is picked, with SKIP LOCKED; then the places at their destinations, which are counted
+    one claim after another. What may not be sent is cancelled, or handed to a person, in the same commit.
     """
-    params = {"suspended": suspended_workflows(), "limit": limit, "only": only}
     claimed: list[Claimed] = []
-    while not claimed and (picked := execute(_PICK, params).fetchall()):  # what was refused is not picked again
-        for operation_id, key in picked:
-            found = _claim_one(worker, operation_id, key, is_first=not claimed)
-            if found is not None:
-                claimed.append(found)
+    while not claimed and (picked := _pick(limit, only)):  # what was refused is not picked again
+        claimed = _claim(worker, picked)
     return claimed
 
 
-def _claim_one(worker: str, operation_id: str, key: str, *, is_first: bool) -> Claimed | None:
-    """Check once more, in statements after the lock, and lease; or write why not."""
-    effect = Effect.objects.select_related("snapshot").get(pk=operation_id)
-    found = store.read(key)
-    run, now = found.run, found.now
-    assert run is not None
-    if effect.lease_owner is not None or effect.next_at is None or effect.next_at > now:
-        return None
-    row = revision_of(effect)
-    can = capabilities_of(row)
-    if not is_first and not (can.recognises_repeats and _has_free_place(row)):
-        return None
-    because = reason_not_to_send(effect, run)
-    at = position_of(effect, now, may_have_left=effect.may_have_left)
-    if because is None and effect.next_step == Step.REPLAY and not replay_fits(can, at, now):
-        because = "the provider's memory of the key ends too soon for a replay"
-    if because is not None:
-        _refuse(effect, run, because, now)
-        return None
-    records_intent = not can.recognises_repeats
-    attempt = _lease(effect, run, worker, now, records_intent=records_intent)
-    sending = Sending(
-        operation_id=effect.operation_id,
-        snapshot=effect.snapshot_id,
-        idempotency_key=effect.idempotency_key,
-        payload=bytes(effect.snapshot.payload or b""),
-        payload_sha256=effect.payload_sha256,
-        timeout=timedelta(seconds=effect.timeout_seconds),
-        send_by=attempt.send_by,
-    )
-    return Claimed(
-        operation_id=effect.operation_id,
-        run_key=key,
-        fence=attempt.fence,
-        number=attempt.number,
-        target=target_of(row),
-        adapter=row.adapter,
-        sending=sending,
-        records_intent=records_intent,
-        start_before=time.monotonic() + effect.lease_seconds - effect.timeout_seconds,
-    )
+def _pick(limit: int, only: str | None) -> list[str]:
+    """Lock what is due; of that, the first, and after it only what may be sent again. Of one run only one effect."""
+    params = {"suspended": suspended_workflows(), "limit": limit, "only": only}
+    rows = execute(_PICK, params).fetchall()
+    if not rows:
+        return []
+    execute(_HOLD_PLACES, [list({destination for _, _, destination, _ in rows})])
+    of_runs: dict[int, str] = {}
+    for operation_id, run_id, _, recognises_repeats in rows:
+        if not of_runs or recognises_repeats:
+            of_runs.setdefault(run_id, operation_id)
+    return list(of_runs.values())
 
 
-def _has_free_place(row: DestinationRevision) -> bool:
-    """Whether one more may be in flight to a destination, those claimed in this transaction counted in."""
-    (count,) = fetch_row(_IN_FLIGHT, [row.name])
-    return bool(count < row.max_in_flight)
+def _claim(worker: str, picked: Sequence[str]) -> list[Claimed]:
+    """Check once more, in statements after the locks, and lease; or write why not. All in a few statements."""
+    bearings, now = read_bearings(picked), database_clock()
+    in_flight = dict(execute(_IN_FLIGHT, [list({at.effect.destination for at in bearings})]).fetchall())
+    refusals: list[Move] = []
+    leases: list[_Lease] = []
+    for at in bearings:
+        name = at.effect.destination
+        if not _is_due(at.effect, now) or in_flight.get(name, 0) >= at.destination.max_in_flight:
+            continue
+        because = _reason_not_to_claim(at, now)
+        if because is not None:
+            refusals.append(_refusal(at, because))
+        elif not leases or at.can.recognises_repeats:
+            leases.append(_lease(at, worker, now))
+            in_flight[name] = in_flight.get(name, 0) + 1
+    move_all([*refusals, *(lease.move for lease in leases)], now)
+    _begin_attempts(worker, leases, now)
+    started = time.monotonic()
+    return [_claimed(lease, started) for lease in leases]
 
 
-def _refuse(effect: Effect, run: RunReading, because: str, now: datetime) -> None:
+def _is_due(effect: Effect, now: datetime) -> bool:
+    """Whether it still is what was picked: an older snapshot picked it, and somebody may have been at it since."""
+    return effect.lease_owner is None and effect.next_at is not None and effect.next_at <= now
+
+
+def _reason_not_to_claim(at: Bearing, now: datetime) -> str | None:
+    because = reason_not_to_send(at)
+    position = at.position(now, may_have_left=at.effect.may_have_left)
+    if because is None and at.effect.next_step == Step.REPLAY and not replay_fits(at.can, position, now):
+        return "the provider's memory of the key ends too soon for a replay"
+    return because
+
+
+def _refusal(at: Bearing, because: str) -> Move:
     """Nothing may have left: cancelled with the fact that differs. Something may have: a person finds out."""
-    if effect.may_have_left:
+    if at.effect.may_have_left:
         movement = Movement(EffectState.NEEDS_RECONCILIATION, Step.PERSON, None, because)
         fact = Fact("effect.settled", {"state": movement.state.value, "because": because})
     else:
         movement = Movement(EffectState.CANCELLED, Step.NONE, None, because)
         fact = Fact("effect.cancelled", {"because": because})
-    move(effect, run, movement, [fact], actor="system:dispatch", now=now)
+    return Move(at.effect, at.run, movement, [fact], "system:dispatch")
 
 
-def _lease(effect: Effect, run: RunReading, worker: str, now: datetime, *, records_intent: bool) -> Attempt:
+def _lease(at: Bearing, worker: str, now: datetime) -> _Lease:
     """Lease, fence and attempt in one commit with the run's step to `dispatching`."""
+    effect = at.effect
     lease, timeout = timedelta(seconds=effect.lease_seconds), timedelta(seconds=effect.timeout_seconds)
-    number = effect.attempts.count() + 1
-    left_before = effect.may_have_left
+    number, step = at.attempts + 1, Step(effect.next_step)
     columns = {
         "fence": effect.fence + 1,
         "lease_owner": worker,
@@ -155,19 +184,48 @@ def _lease(effect: Effect, run: RunReading, worker: str, now: datetime, *, recor
         "may_have_left": True,
         "key_clock_started_at": effect.key_clock_started_at or now,
     }
-    step = Step(effect.next_step)
     movement = Movement(EffectState.DISPATCHING, step, None, f"claimed by {worker}", columns)
     body = {"fence": effect.fence + 1, "attempt": number, "worker": worker, "step": step.value}
-    move(effect, run, movement, [Fact("effect.claimed", body)], actor="system:dispatch", now=now)
-    return Attempt.objects.create(
-        effect_id=effect.pk,
-        number=number,
+    told = Move(effect, at.run, movement, [Fact("effect.claimed", body)], "system:dispatch")
+    return _Lease(at, number, now + lease - timeout, effect.may_have_left, told)
+
+
+def _begin_attempts(worker: str, leases: Sequence[_Lease], now: datetime) -> None:
+    params = {
+        "worker": worker,
+        "now": now,
+        "effects": [lease.at.effect.pk for lease in leases],
+        "numbers": [lease.number for lease in leases],
+        "fences": [lease.at.effect.fence for lease in leases],
+        "left": [lease.left_before for lease in leases],
+        "send_by": [lease.send_by for lease in leases],
+        "intents": [lease.records_intent for lease in leases],
+    }
+    execute(_BEGIN_ATTEMPTS, params)
+
+
+def _claimed(lease: _Lease, started: float) -> Claimed:
+    effect = lease.at.effect
+    sending = Sending(
+        operation_id=effect.operation_id,
+        snapshot=effect.snapshot_id,
+        idempotency_key=effect.idempotency_key,
+        payload=bytes(effect.snapshot.payload or b""),
+        payload_sha256=effect.payload_sha256,
+        timeout=timedelta(seconds=effect.timeout_seconds),
+        send_by=lease.send_by,
+    )
+    return Claimed(
+        operation_id=effect.operation_id,
+        run_id=effect.run_id,
+        run_key=lease.at.run.key,
         fence=effect.fence,
-        worker=worker,
-        left_before=left_before,
-        started_at=now,
-        send_by=now + lease - timeout,
-        send_started_at=None if records_intent else now,
+        number=lease.number,
+        target=target_of(lease.at.destination),
+        adapter=lease.at.destination.adapter,
+        sending=sending,
+        records_intent=lease.records_intent,
+        start_before=started + effect.lease_seconds - effect.timeout_seconds,
     )
 
 

@@ -2,18 +2,17 @@
 
 import json
 
-from outbox.models import Effect
-from outbox.targets import revoked_approval
+from outbox.bearings import Bearing
 from runs import catalog
 from runs.digest import tagged
 from runs.fields import same
-from runs.values import RunReading
 
 
-def reason_not_to_send(effect: Effect, run: RunReading) -> str | None:
+def reason_not_to_send(at: Bearing) -> str | None:
     """The fact that differs from what was authorized, in words; None when all of it still holds."""
-    if (revoked := revoked_approval(effect)) is not None:
-        return f"an approval was revoked (decision {revoked.pk})"
+    effect, run = at.effect, at.run
+    if at.revoked is not None:
+        return f"an approval was revoked (decision {at.revoked})"
     payload = effect.snapshot.payload
     if payload is None:
         return "the payload was erased"

@@ -91,7 +91,7 @@ def close_expired(operation_id: str) -> bool:
         result = Result(Outcome.NEVER_LEFT, "its worker was lost before it started to send")
     else:
         result = Result(Outcome.UNKNOWN, "its worker was lost while it may have been sending")
-    settle_attempt(effect, found.run, attempt, result, found)
+    settle_attempt(effect, found.run, attempt, result, found.now)
     return True
 
 

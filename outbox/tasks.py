@@ -6,7 +6,7 @@ import socket
 from celery import shared_task
 
 from outbox import bell, pulse
-from outbox.dispatch import dispatch_due
+from outbox.dispatch import dispatch_all, dispatch_due
 from outbox.erasure import erase_due
 from outbox.leases import due_operations
 from outbox.reconcile import close_expired_leases, due_lookups, look_up_due
@@ -23,8 +23,9 @@ def worker_name() -> str:
 
 @shared_task
 def dispatch(operation_id: str) -> None:
-    """Send one effect if it is still due."""
+    """Send one effect if it is still due, by itself; then whatever else is due."""
     dispatch_due(worker_name(), only=operation_id)
+    dispatch_all(worker_name())
 
 
 @shared_task

@@ -14,9 +14,8 @@ from outbox import dispatch
 from outbox.dispatch import dispatch_due
 from outbox.leases import Claimed, claim
 from outbox.models import Attempt, DestinationPause, Effect
-from outbox.providers.base import Result
 from outbox.reconcile import reconcile
-from outbox.recording import record
+from outbox.recording import Sent, record_all
 from runs.errors import Unavailable
 from runs.models import LedgerEntry
 from tests import cast, review
@@ -279,12 +278,12 @@ def test_a_result_is_recorded_again_when_the_database_was_away(
     effect = review.refund_approved()
     away = [Unavailable(), Unavailable()]
 
-    def record_later(claimed: Claimed, result: Result) -> None:
+    def record_later(sent: list[Sent]) -> None:
         if away:
             raise away.pop()
-        record(claimed, result)
+        record_all(sent)
 
-    monkeypatch.setattr(dispatch, "record", record_later)
+    monkeypatch.setattr(dispatch, "record_all", record_later)
 
     with stamina.set_testing(True, attempts=5):
         dispatch_due("worker-1")

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from outbox.dispatch import dispatch_due
+from outbox.dispatch import BATCH, dispatch_due
 from outbox.leases import due_operations
 from outbox.tasks import worker_name
 
@@ -25,6 +25,6 @@ class Command(BaseCommand):
             self.stdout.write("\n".join([*due, f"{len(due)} due; nothing was sent."]))
             return
         attempted = 0
-        while count := dispatch_due(worker_name()):
+        while count := dispatch_due(worker_name(), BATCH):
             attempted += count
         self.stdout.write(f"{attempted} attempted.")

@@ -1,0 +1,81 @@
+"""Everything a decision about an effect rests on, read for a whole batch in a few statements. Writes nothing.
+
+Needs an open transaction that holds the locks of the runs: what is read here cannot change before it is acted on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from approvals.models import DestinationRevision
+from outbox.models import Effect
+from outbox.retry import Capabilities, Position
+from outbox.targets import capabilities_of
+from runs import many
+from runs.transactions import execute
+from runs.values import RunReading
+
+_LAST_ATTEMPTS = """
+SELECT DISTINCT ON (effect_id) effect_id, number, send_by FROM outbox_attempt
+WHERE effect_id = ANY(%s) ORDER BY effect_id, number DESC
+"""
+_REVOKED = """
+SELECT d.id FROM approvals_decision d LEFT JOIN approvals_standingapproval s ON s.id = d.standing_approval_id
+WHERE d.id = ANY(%s) AND (d.revoked_at IS NOT NULL OR s.revoked_at IS NOT NULL)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """An effect with its run, where it goes, and what became of it so far."""
+
+    effect: Effect
+    run: RunReading
+    destination: DestinationRevision
+    attempts: int
+    last_send_by: datetime | None
+    revoked: str | None  # an approval of it that was revoked, or whose standing approval was
+
+    @property
+    def can(self) -> Capabilities:
+        """What its destination declares, as far as the adapter can do it."""
+        return capabilities_of(self.destination)
+
+    def position(self, now: datetime, *, may_have_left: bool) -> Position:
+        """Where it stands when its next step is decided at `now`."""
+        timeout = timedelta(seconds=self.effect.timeout_seconds)
+        return Position(
+            now=now,
+            may_have_left=may_have_left,
+            attempts_used=self.effect.attempts_used,
+            attempts_allowed=self.effect.attempts_allowed,
+            key_clock_started_at=self.effect.key_clock_started_at,
+            lease_expired_at=None if self.last_send_by is None else self.last_send_by + timeout,
+            send_timeout=timeout,
+            is_revoked=self.revoked is not None,
+        )
+
+
+def read_bearings(operation_ids: Sequence[str]) -> list[Bearing]:
+    """The bearings of these effects, in the order given."""
+    effects = Effect.objects.select_related("snapshot").in_bulk(operation_ids)
+    runs = many.read_runs([effect.run_id for effect in effects.values()])
+    return bearings_of([(effects[number], runs[effects[number].run_id]) for number in operation_ids])
+
+
+def bearings_of(pairs: Sequence[tuple[Effect, RunReading]]) -> list[Bearing]:
+    """The bearings of effects that were read already, each with its run."""
+    effects = [effect for effect, _ in pairs]
+    names = {effect.destination for effect in effects}
+    rows = {(row.name, row.revision): row for row in DestinationRevision.objects.filter(name__in=names)}
+    begun = execute(_LAST_ATTEMPTS, [[effect.pk for effect in effects]]).fetchall()
+    last = {number: (count, send_by) for number, count, send_by in begun}
+    spent = [number for effect in effects for number in effect.approvals]
+    revoked = {number for (number,) in execute(_REVOKED, [spent]).fetchall()}
+    bearings = []
+    for effect, run in pairs:
+        row = rows[effect.destination, effect.destination_revision]
+        attempts, last_send_by = last.get(effect.pk, (0, None))
+        withdrawn = next((str(number) for number in effect.approvals if number in revoked), None)
+        bearings.append(Bearing(effect, run, row, attempts, last_send_by, withdrawn))
+    return bearings
