@@ -58,8 +58,12 @@ PEOPLE = (
     DemoPerson("eva", Role.ADMIN),
     DemoPerson("otto", Role.AUDITOR),
 )
-#: Nobody signs in as this one: a script that corrects records, so that there is somebody to clash with.
-SCRIPTED = DemoPerson("demo-operator", Role.OPERATOR, OPERATORS)
+#: Nobody signs in as these: a script that corrects records, so that there is somebody to clash with, and one that
+#: approves a report, so that there is something whose outcome nobody knows.
+SCRIPTED = (
+    DemoPerson("demo-operator", Role.OPERATOR, OPERATORS),
+    DemoPerson("demo-reviewer", Role.REVIEWER, ("report-reviewers",)),
+)
 
 #: The agents' owner reviews nothing, so that the reviewer may decide on what they propose.
 OWNER = "jonas"
@@ -86,13 +90,10 @@ SMALL_REFUNDS = 1000
 def seed(home: Path) -> None:
     """Make whatever of the demo is missing, and note its secrets in `home`."""
     kept = read(home) or {}
-    passwords = {person["username"]: person["password"] for person in kept.get("people", ())}
+    known = (*kept.get("people", ()), *kept.get("scripted", ()))
+    passwords = {person["username"]: person["password"] for person in known}
     people = [{"username": who.username, "password": _person(who, passwords)} for who in PEOPLE]
-    scripted = kept.get("operator", {})
-    operator = {
-        "username": SCRIPTED.username,
-        "password": _person(SCRIPTED, {SCRIPTED.username: scripted.get("password")}),
-    }
+    scripted = [{"username": who.username, "password": _person(who, passwords)} for who in SCRIPTED]
     tokens = {name: _agent(name, terms, kept.get("agents", {})) for name, terms in AGENTS.items()}
     _destinations()
     _approve_small_refunds()
@@ -100,7 +101,7 @@ def seed(home: Path) -> None:
         "people": people,
         "agent": {"name": "classifier", "token": tokens["classifier"]},
         "agents": tokens,
-        "operator": operator,
+        "scripted": scripted,
     }
     if made != kept:
         Home(home, None).write_private(FILE, json.dumps(made, indent=1) + "\n")
@@ -115,10 +116,15 @@ def read(home: Path) -> dict[str, JSON] | None:
     return made
 
 
+def provider_address() -> str:
+    """Where the sandbox provider of the demo listens."""
+    return f"http://127.0.0.1:{sandbox_port(settings.CLEARANCE_PORT)}"
+
+
 def credentials(made: dict[str, JSON]) -> Iterator[tuple[str, dict[str, str]]]:
     """Each process of the demo with its credential."""
     yield from ((name, {"token": token}) for name, token in made["agents"].items())
-    yield made["operator"]["username"], dict(made["operator"])
+    yield from ((person["username"], dict(person)) for person in made["scripted"])
 
 
 # ---- one by one ------------------------------------------------------------------------------------------
@@ -147,9 +153,12 @@ def _agent(name: str, terms: AgentTerms, tokens: dict[str, str]) -> str:
 
 
 def _destinations() -> None:
-    """Every effect of the demo goes to its sandbox provider."""
-    base = f"http://127.0.0.1:{sandbox_port(settings.CLEARANCE_PORT)}"
-    terms = Terms(
+    """Every effect of the demo goes to its sandbox provider.
+
+    Payments know their keys and can be asked about; reports go out like mail: nobody can be asked whether one arrived.
+    """
+    base = provider_address()
+    payments = Terms(
         adapter="sandbox",
         url=f"{base}/deliver",
         lookup_url=f"{base}/lookup",
@@ -158,8 +167,9 @@ def _destinations() -> None:
         key_retention_seconds=24 * 60 * 60,
         compares_payloads=True,
     )
-    for name in DESTINATIONS:
-        register_destination(name, terms, SEEDING)
+    for name in ("payments", "payments-recall"):
+        register_destination(name, payments, SEEDING)
+    register_destination("customer-reports", Terms(adapter="sandbox", url=f"{base}/deliver"), SEEDING)
 
 
 def _approve_small_refunds() -> None:

@@ -6,6 +6,7 @@ import sys
 from random import Random
 
 from console.demo_agents import parts
+from console.demo_agents.bad_day import BadDay
 from console.demo_agents.desk import Credential, Desk
 from console.demo_agents.errands import Worker
 from console.demo_agents.intake import Intake
@@ -21,10 +22,14 @@ def main(name: str) -> None:
     pace.end_on_signals()
     logging.getLogger("httpx").setLevel(logging.WARNING)
     desk = Desk(given["url"], Credential(**given["credential"]), pace)
-    if name == "intake":
-        part: Intake | Worker = Intake(desk, pace, Random(given.get("seed")))
-    else:
-        part = Worker(name, desk, pace, THINKING[name], parts.leave_to_a_person)
+    part: Intake | BadDay | Worker
+    match name:
+        case "intake":
+            part = Intake(desk, pace, Random(given.get("seed")))
+        case "demo-reviewer":
+            part = BadDay(name, desk, pace, given["provider"])
+        case _:
+            part = Worker(name, desk, pace, THINKING[name], parts.leave_to_a_person)
     try:
         part.work()
     except Stopped:

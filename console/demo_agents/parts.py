@@ -107,6 +107,7 @@ def leave_to_a_person(run: Run, proposal: Proposal, answer: Answer) -> Iterator[
 
 def operator(run: Run) -> Iterator[Proposal]:
     """Corrects what people know better: a scripted person, so that there is somebody to clash with."""
+    yield from _correct_payee(run)
     if not _is_open_case(run):
         return
     words, fields = words_of(run.fields), run.fields
@@ -118,6 +119,12 @@ def operator(run: Run) -> Iterator[Proposal]:
         price = amount_for(words, "damage") or "10.00"
         params = {"amount": half_of(price), "currency": fields["currency"]}
         yield command("set-refund-amount", params, "Half of the set can still be sold.", 3)
-    payee = other_payee(words)
-    if payee and fields["category"] is not None and fields["recipient"] != payee:
+
+
+def _correct_payee(run: Run) -> Iterator[Proposal]:
+    """Also while it is under review: then what was frozen no longer stands, and is frozen anew."""
+    if run.workflow != "refund" or run.fields["case_state"] != "open" or run.fields["category"] is None:
+        return
+    payee = other_payee(words_of(run.fields))
+    if payee and run.fields["recipient"] != payee:
         yield command("set-recipient", {"recipient": payee}, "As the customer asked, after a call back.", 3)

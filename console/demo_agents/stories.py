@@ -39,6 +39,7 @@ STORIES = (
     Story(
         "Joost de Vries",
         "The lamp shade is scratched all along the seam. I paid EUR 42.00 for it.",
+        later=((50, "It was a present. Pay it back to Anke Visser please, she ordered it."),),
         note="Photos of the parcel are in the carrier's portal.",
     ),
     Story("Priya Nair", "I was charged EUR 18.90 for order 88213 two times. Sorry if I sent this twice."),

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from approvals.destinations import newest_revision
-from approvals.models import Snapshot, StandingApproval
+from approvals.models import Decision, Snapshot, StandingApproval
 from console import demo
 from console.demo_agents import parts, reports, stories
 from console.demo_agents.desk import TRIES, Answer, Credential, Desk, DeskClosed
@@ -27,9 +28,11 @@ from console.demo_agents.errands import Proposal, Run, Worker, command
 from console.demo_agents.pace import Pace
 from console.demo_agents.reading import amount_for, category_of, half_of, is_urgent, other_payee
 from console.management.commands.agent_demo import Command
+from console.parts import sandbox_port
+from outbox.dispatch import dispatch_due
+from outbox.models import Attempt, Effect
 from runs import authority
 from runs.models import Conflict, Escalation
-from runs.models import Run as RunRow
 from tests import cast
 from tests.processes import is_alive, wait_until
 
@@ -408,7 +411,8 @@ def test_what_is_seeded_can_be_used_and_nobody_else_can_read_it(tmp_path: Path) 
     assert stat.S_IMODE((tmp_path / demo.FILE).stat().st_mode) == 0o600
     assert all(authenticate(username=who["username"], password=who["password"]) for who in made["people"])
     assert {authority.principal_for_token(token).name for token in made["agents"].values()} == {*demo.AGENTS}
-    assert [name for name, _ in demo.credentials(made)] == ["classifier", "pricing", "intake", "demo-operator"]
+    processes = ["classifier", "pricing", "intake", "demo-operator", "demo-reviewer"]
+    assert [name for name, _ in demo.credentials(made)] == processes
     assert all(newest_revision(name) for name in demo.DESTINATIONS)
     assert StandingApproval.objects.get().giver.username == "lena"
 
@@ -446,6 +450,9 @@ PATIENCE_SECONDS = 80
 def home(transactional_db: None, settings: Settings, tmp_path: Path) -> Path:
     """A folder with the credentials of a demo on the test database, with passwords as a real process hashes them."""
     settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
+    settings.CLEARANCE_ALLOW_PRIVATE_DESTINATIONS = True
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        settings.CLEARANCE_PORT = free.getsockname()[1] - sandbox_port(0)
     for slug in ("refund", "report"):
         cast.workflow(slug)
     demo.seed(tmp_path)
@@ -487,12 +494,27 @@ def server(home: Path, process_environment: dict[str, str]) -> Iterator[str]:
         stop(process)
 
 
+@pytest.fixture
+def provider(home: Path, process_environment: dict[str, str]) -> Iterator[Path]:
+    """The sandbox provider of the demo; gives its ledger."""
+    ledger = home / "sandbox-ledger.jsonl"
+    port = str(sandbox_port(settings.CLEARANCE_PORT))
+    process = started(
+        ["manage.py", "sandbox", "--port", port, "--ledger", str(ledger)], process_environment, home / "p"
+    )
+    try:
+        yield ledger
+    finally:
+        stop(process)
+
+
 @pytest.mark.timeout(180)
 def test_within_a_minute_the_demo_shows_every_disposition_and_leaves_everything_sound(
-    home: Path, server: str, process_environment: dict[str, str]
+    home: Path, server: str, provider: None, process_environment: dict[str, str]
 ) -> None:
     options = ["manage.py", "agent_demo", "--home", str(home), "--url", server, "--speed", str(SPEED), "--seed", "1"]
-    agents = started(options, process_environment, home / "agents.log")
+    environment = process_environment | {"CLEARANCE_PORT": str(settings.CLEARANCE_PORT)}
+    agents = started(options, environment, home / "agents.log")
     try:
         wait_until(
             lambda: (
@@ -502,16 +524,26 @@ def test_within_a_minute_the_demo_shows_every_disposition_and_leaves_everything_
             PATIENCE_SECONDS,
         )
         wait_until(lambda: Snapshot.objects.filter(action="send").exists(), "a report under review", PATIENCE_SECONDS)
-        wait_until(lambda: RunRow.objects.filter(status="approved").exists(), "a small refund", PATIENCE_SECONDS)
+        wait_until(partial(_sent_with, "throttled", "payments"), "a payment that has to wait", PATIENCE_SECONDS)
+        wait_until(partial(_sent_with, "unknown", "customer-reports"), "a report that may be lost", PATIENCE_SECONDS)
         children = _children(agents.pid)
     finally:
         code = stop(agents)
 
     assert code == 0, (home / "agents.log").read_text()
-    assert len(children) == 4 and not any(map(is_alive, children))
+    assert len(children) == 5 and not any(map(is_alive, children))
     assert Escalation.objects.filter(state="open").exists()
+    assert Effect.objects.get(state="needs_reconciliation").destination == "customer-reports"
+    approvals = Decision.objects.filter(standing_approval=None)
+    assert {*approvals.values_list("person__username", flat=True)} == {"demo-reviewer"}
     verify = started(["manage.py", "verify"], process_environment, home / "verify.log")
     assert verify.wait(60) == 0, (home / "verify.log").read_text()
+
+
+def _sent_with(outcome: str, destination: str) -> bool:
+    """Whether an attempt there came to this, after whatever is due was sent as a worker sends it."""
+    dispatch_due("demo")
+    return Attempt.objects.filter(effect__destination=destination, outcome=outcome).exists()
 
 
 def _children(pid: int) -> list[int]:

@@ -19,7 +19,7 @@ from console.supervisor import Part, StopRequested, Supervisor
 
 
 class Command(BaseCommand):
-    help = "Run the demo's agents, its intake webhook and its scripted operator until stopped, over the API only."
+    help = "Run the demo's agents, its intake webhook and its scripted people until stopped, over the API only."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,7 +35,8 @@ class Command(BaseCommand):
         made = demo.read(home or settings.CLEARANCE_HOME)
         if made is None:
             raise CommandError("There is no demo here yet. Start it once with: python manage.py up --demo")
-        given = {"url": url or f"http://127.0.0.1:{settings.CLEARANCE_PORT}", "speed": speed, "seed": seed}
+        address = url or f"http://127.0.0.1:{settings.CLEARANCE_PORT}"
+        given = {"url": address, "provider": demo.provider_address(), "speed": speed, "seed": seed}
         with suppress(StopRequested), Supervisor(None, self.stdout.write) as supervisor:
             supervisor.start(*(_part(name, {**given, "credential": who}) for name, who in demo.credentials(made)))
             supervisor.watch()
