@@ -9,11 +9,12 @@ _MAY_HAVE_HAPPENED = ("succeeded", "needs_reconciliation")
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """An effect as our ledger has it."""
+    """An effect as our ledger has it, with the number of its attempts that started to send."""
 
     operation_id: str
     state: str
     payload_sha256: str
+    attempts: int
     quarantined: bool = False
 
 
@@ -36,11 +37,13 @@ def disagreements(ours: Sequence[Ours], theirs: Sequence[Theirs]) -> Iterator[st
         elif request.key not in ("", effect.operation_id):
             yield f"the bytes of {effect.operation_id} were sent under the key {request.key}"
     for effect in ours:
-        times = sum(request.applied for request in theirs if request.body_sha256 == effect.payload_sha256)
-        yield from _about(effect, times)
+        yield from _about(effect, [request for request in theirs if request.body_sha256 == effect.payload_sha256])
 
 
-def _about(effect: Ours, times: int) -> Iterator[str]:
+def _about(effect: Ours, requests: Sequence[Theirs]) -> Iterator[str]:
+    times = sum(request.applied for request in requests)
+    if len(requests) > effect.attempts:
+        yield f"{effect.operation_id} was sent {len(requests)} times in {effect.attempts} attempts"
     if times > 1:
         yield f"{effect.operation_id} happened {times} times"
     if effect.state == "succeeded" and not times:

@@ -48,6 +48,5 @@ def run(drill: Drill, installation: Installation, chance: random.Random) -> Resu
     except Exception:  # whatever else goes wrong, the other drills are still worth their answer
         held, found = False, traceback.format_exc()
     finally:
-        if installation.has("worker"):
-            installation.stop("worker")
+        installation.clear_away()
     return Result(drill.name, drill.done, found, held, time.monotonic() - started)

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from console.drills.catalogue import Drill
 from console.drills.observing import require
 from console.drills.stage import DRILL, Stage
+from console.home import APP_ROLE, DATABASE
 from outbox.models import Effect
 from runs.models import Installation, LedgerEntry
 
@@ -32,6 +33,32 @@ def crashed(stage: Stage) -> str:
     for operation in stage.operations:
         stage.await_state(operation, "succeeded")
     return f"{len(acknowledged)} ledger entries all there, all {_PAYMENTS} payments settled"
+
+
+def result_kept(stage: Stage) -> str:
+    """The worker is cut off from the database while it learns two answers; one process lives to record its own."""
+    home, name = stage.installation.home, "database-proxy"
+    socket = home.sockets / ".s.PGSQL.5432"
+    proxy = stage.installation.start_proxy(name, socket)
+    through = f"postgres://{APP_ROLE}:{home.secrets[APP_ROLE]}@127.0.0.1:{proxy.port}/{DATABASE}"
+    stage.provider_can(recognise_repeats=True, look_up=True, delay_ms=1500)
+    stage.installation.start_worker("--concurrency", "4", DATABASE_URL=through)
+    kept, lost = stage.authorize(), stage.authorize()
+    stage.await_started(kept)
+    victim = stage.await_started(lost)
+    stage.await_requests(2)
+    stage.installation.kill(name)
+    stage.await_applied(2)
+    os.kill(victim, signal.SIGKILL)
+    require(stage.effect(kept).lease_owner, "the answer was recorded before the database was out of reach")
+    stage.installation.start_proxy(name, socket, port=proxy.port)
+    for operation in stage.operations:
+        stage.await_state(operation, "succeeded")
+
+    outcomes = [attempt.outcome for operation in (kept, lost) for attempt in stage.attempts(operation)]
+    require(outcomes == ["accepted", "unknown"], f"the attempts were taken for {' and '.join(map(str, outcomes))}")
+    require(len(stage.requests()) == 2, f"the provider was sent {len(stage.requests())} requests")
+    return "one result was kept in memory and recorded; the other died with its process, and a look-up settled it"
 
 
 def restored(stage: Stage) -> str:
@@ -79,5 +106,6 @@ def _require_quiet_about(stage: Stage, operation: str, when: str) -> None:
 
 DRILLS = (
     Drill("database-crashed", "The database ends at once while payments are being sent.", crashed),
+    Drill("result-kept", "A worker is cut off from the database while it learns what the provider did.", result_kept),
     Drill("backup-restored", "A backup with a payment in flight is put back after the world went on.", restored),
 )

@@ -4,10 +4,13 @@ Signals only processes that it started, or that the worker it started forked.
 """
 
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -17,8 +20,10 @@ from django.db import connections
 
 from console import embedded, parts
 from console.binaries import service_account
+from console.drills import proxy as proxy_program
 from console.drills.observing import Broken, seen
 from console.drills.provider import Provider
+from console.drills.proxies import Proxy, free_port
 from console.home import Home
 from console.processes import Program, kill_rest, spawn
 from console.supervisor import Part
@@ -27,6 +32,7 @@ from console.supervisor import Part
 MARK = "for-drills-only"
 
 _LINES_OF_LOG = 15
+_ALWAYS_THERE = ("postgresql", "valkey", "sandbox")
 
 
 class Installation:
@@ -63,17 +69,53 @@ class Installation:
             if part.name not in self._running:
                 self._start(part)
 
-    def start_worker(self) -> None:
-        """Start a worker with its beat as `up` does."""
-        self._start(parts.application(("worker", "beat"), self.home.root)[0])
+    def start_worker(self, *options: str, called: str = "worker", **environment: str) -> None:
+        """Start a worker with its beat as `up` does; a drill may add options, and change its environment."""
+        self.start_application(["worker", "beat"], *options, called=called, **environment)
 
-    def stop(self, name: str) -> None:
-        """Stop a part in order; what does not end in its time is killed."""
+    def start_application(
+        self, names: Sequence[str], *options: str, called: str | None = None, **environment: str
+    ) -> None:
+        """Start one part of the application as `up` does: `web`, `beat`, `worker`, or the last two in one."""
+        (part,) = parts.application(names, self.home.root)
+        program = part.prepare()
+        changed = replace(program, command=[*program.command, *options])
+        with _environment(environment):
+            self._start(Part(called or part.name, lambda: changed, part.is_ready))
+
+    def start_proxy(self, name: str, target: int | Path, *, port: int | None = None, queue: int = 100) -> Proxy:
+        """Start a proxy to a port or a socket; on the port it had before, if that is named."""
+        proxy = Proxy(name, port or free_port())
+        command = [sys.executable, "-I", proxy_program.__file__, str(proxy.port), str(target), str(queue)]
+        program = Program(name, command, self.home.root)
+        self._start(Part(name, lambda: program, proxy.lets_in))
+        proxy.pid = self.pid(name)
+        return proxy
+
+    def stop(self, name: str, number: signal.Signals | None = None) -> None:
+        """Stop a part in order, or by this signal; what does not end in its time is killed."""
         program, process = self._running.pop(name)
-        process.send_signal(program.stop_signal)
+        process.send_signal(number or program.stop_signal)
         with suppress(subprocess.TimeoutExpired):
             process.wait(10)
         kill_rest(process)
+
+    def kill(self, name: str) -> None:
+        """Kill a part with everything that it forked."""
+        _, process = self._running.pop(name)
+        kill_rest(process)
+
+    def clear_away(self) -> None:
+        """Leave what every drill finds: database, broker and provider, running."""
+        for name in reversed(list(self._running)):
+            if name not in _ALWAYS_THERE:
+                self.stop(name)
+        self.start_services()
+
+    def lose_broker(self) -> None:
+        """Kill the broker, with everything it wrote down."""
+        self.kill("valkey")
+        shutil.rmtree(self.home.valkey_data / "appendonlydir")
 
     def crash_database(self) -> None:
         """Have the database end at once, as in a crash: no checkpoint, every connection lost."""
@@ -83,11 +125,19 @@ class Installation:
         embedded.discard_stale_lock(self.home)
         connections.close_all()
 
+    def pid(self, name: str) -> int:
+        """The process that leads a part."""
+        return self._running[name][1].pid
+
     def is_ours(self, pid: int) -> bool:
-        """Whether a process was forked by the worker: it then belongs to the session that the worker leads."""
+        """Whether a process was forked by a part that runs here: it then belongs to the session that the part leads."""
         with suppress(ProcessLookupError):
-            return "worker" in self._running and os.getsid(pid) == self._running["worker"][1].pid
+            return os.getsid(pid) in {process.pid for _, process in self._running.values()}
         return False
+
+    def await_end(self, pid: int) -> None:
+        """Wait until a process that was forked here is no more."""
+        seen(lambda: not self.is_ours(pid), f"the end of process {pid}")
 
     @contextmanager
     def worker_standing_still(self) -> Iterator[None]:
@@ -105,9 +155,12 @@ class Installation:
 
     def end_of_log(self, name: str) -> str:
         """The last lines that a part wrote."""
+        return "\n".join(self.log(name).splitlines()[-_LINES_OF_LOG:])
+
+    def log(self, name: str) -> str:
+        """All that a part wrote."""
         log = self.home.logs / f"{name}.log"
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        return "\n".join(lines[-_LINES_OF_LOG:])
+        return log.read_text(errors="replace") if log.exists() else ""
 
     def _start(self, part: Part) -> None:
         program = part.prepare()
@@ -117,3 +170,15 @@ class Installation:
         seen(lambda: process.poll() is not None or part.is_ready(), f"{part.name} ready")
         if process.poll() is not None:
             raise Broken(f"{part.name} ended at its start")
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """What is started inside inherits these variables too."""
+    before = os.environ.copy()
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

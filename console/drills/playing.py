@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from console.drills import answers, broker, database, stage, workers
+from console.drills import answers, broker, database, dying, stage, workers
 from console.drills.catalogue import Drill, Result, run
 from console.drills.harness import Installation
 
-DRILLS: tuple[Drill, ...] = (*workers.DRILLS, *broker.DRILLS, *database.DRILLS, *answers.DRILLS)
+DRILLS: tuple[Drill, ...] = (*dying.DRILLS, *workers.DRILLS, *broker.DRILLS, *database.DRILLS, *answers.DRILLS)
 
 
 def chosen(names: Sequence[str]) -> list[Drill]:

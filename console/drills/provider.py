@@ -16,6 +16,7 @@ class Provider:
     """The running sandbox."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self.base = f"http://127.0.0.1:{port}"
 
     def behave(self, **control: JSON) -> None:

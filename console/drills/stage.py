@@ -1,27 +1,34 @@
 """What a drill acts with: people who authorize payments, the provider's ledger, the worker's processes, the queue."""
 
-import io
 import os
 import random
+import re
 import signal
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import redis
 from django.conf import settings
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
 
 from approvals.deciding import DecisionRequest, record_shown
 from approvals.destinations import Terms, register_destination
 from approvals.models import Snapshot
 from approvals.states import Verdict
 from approvals.values import FreezeRequest
-from console.drills.agreement import Ours, Theirs, disagreements
+from console.drills.agreement import Theirs
+from console.drills.checking import unverified, wrong
 from console.drills.harness import Installation
 from console.drills.observing import Broken, require, seen
 from console.drills.provider import JSON
+from console.home import APP_ROLE
 from outbox import authorization, bell, pulse
 from outbox.models import Attempt, Effect
 from runs import actions, authority, catalog, store
@@ -36,6 +43,8 @@ DESTINATION = "drill-provider"
 OPERATOR, REVIEWER = "drill-operator", "drill-reviewer"
 
 _numbers = count(1)
+#: For what comes at once, or never.
+_SOON_SECONDS = 10
 
 
 def prepare() -> None:
@@ -68,12 +77,18 @@ class Stage:
     def provider_can(self, *, recognise_repeats: bool, look_up: bool, **manner: JSON) -> None:
         """Register the provider as one that declares, and has, these abilities; `manner` is how it behaves."""
         self.provider.behave(dedupe=recognise_repeats, lookup=look_up, **manner)
+        self.declare(recognise_repeats=recognise_repeats, look_up=look_up)
+
+    def declare(
+        self, *, recognise_repeats: bool, look_up: bool, base: str | None = None, remembers_seconds: int = 24 * 60 * 60
+    ) -> None:
+        """Register the provider anew for payments from now on; `base` is its address for sending."""
         terms = Terms(
             adapter="sandbox",
-            url=f"{self.provider.base}/deliver",
+            url=f"{base or self.provider.base}/deliver",
             lookup_url=f"{self.provider.base}/lookup" if look_up else "",
             recognises_repeats=recognise_repeats,
-            key_retention_seconds=24 * 60 * 60 if recognise_repeats else None,
+            key_retention_seconds=remembers_seconds if recognise_repeats else None,
             settle_after_seconds=1,
             max_in_flight=20,
         )
@@ -100,6 +115,11 @@ class Stage:
         """What the provider was sent during this drill."""
         return self.provider.requests()[self._earlier :]
 
+    def sent(self, operation_id: str) -> list[Theirs]:
+        """What the provider was sent for one effect."""
+        approved = self.effect(operation_id).payload_sha256
+        return [request for request in self.requests() if request.body_sha256 == approved]
+
     def effect(self, operation_id: str) -> Effect:
         """The effect as it is now."""
         return Effect.objects.get(pk=operation_id)
@@ -108,6 +128,32 @@ class Stage:
         """Wait until an effect is in this state."""
         seen(lambda: self.effect(operation_id).state == state, f"{operation_id} {state}")
         return self.effect(operation_id)
+
+    def claimed(self) -> list[str]:
+        """The effects of this drill that a process holds."""
+        return list(
+            Effect.objects.filter(pk__in=self.operations, lease_owner__isnull=False).values_list("pk", flat=True)
+        )
+
+    def await_settled(self, operation_id: str) -> Effect:
+        """Wait until an effect has succeeded or waits for a person."""
+        settled = ("succeeded", "needs_reconciliation")
+        seen(lambda: self.effect(operation_id).state in settled, f"{operation_id} settled")
+        return self.effect(operation_id)
+
+    def await_started(self, operation_id: str) -> int:
+        """Wait until a process may be sending an effect. Gives its pid."""
+        seen(lambda: self.effect(operation_id).lease_owner, f"{operation_id} claimed")
+        seen(lambda: self.attempts(operation_id)[-1].send_started_at, f"{operation_id} about to be sent")
+        return self.holder(operation_id)
+
+    def await_sent(self, operation_id: str) -> None:
+        """Wait until the provider was sent an effect."""
+        seen(lambda: self.sent(operation_id), f"{operation_id} at the provider")
+
+    def await_late(self, operation_id: str) -> None:
+        """Wait until the first attempt at an effect carries what came too late."""
+        seen(lambda: self.attempts(operation_id)[0].late, f"the late result of {operation_id}", _SOON_SECONDS)
 
     def await_requests(self, number: int) -> None:
         """Wait until the provider was sent so many requests."""
@@ -122,6 +168,27 @@ class Stage:
         for _ in range(number):
             cache.delete(pulse.KEY)
             seen(pulse.is_beating, "a pass of the sweep")
+
+    def hears_sweep(self) -> bool:
+        """Whether the sweep passes within twice its interval, counted from now."""
+        cache.delete(pulse.KEY)
+        try:
+            return seen(pulse.is_beating, "a pass of the sweep", 2 * settings.CLEARANCE_SWEEP_SECONDS)
+        except Broken:
+            return False
+
+    def is_ready(self) -> bool:
+        """Whether the console calls itself and everything it needs ready."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{settings.CLEARANCE_PORT}/readyz", timeout=5) as answer:
+                return bool(answer.status == HTTPStatus.OK)
+        except urllib.error.HTTPError as refusal:
+            require(refusal.code == HTTPStatus.SERVICE_UNAVAILABLE, f"the console answered {refusal.code}")
+            return False
+
+    def taken_bells(self) -> int:
+        """How often the worker wrote down that it took a message; it does where its level of logging is INFO."""
+        return len(re.findall(rf"Task {re.escape(bell.DISPATCH)}\[\S+\] received", self.installation.log("worker")))
 
     def waiting_bells(self) -> int:
         """How many messages wait in the broker."""
@@ -151,28 +218,39 @@ class Stage:
 
     def stop_holder(self, operation_id: str) -> int:
         """Stop (not end) the process that is sending an effect, before it learns the answer. Gives its pid."""
-        self.await_requests(1)
-        pid = int((self.effect(operation_id).lease_owner or "none:0").rpartition(":")[2])
-        require(self.installation.is_ours(pid), f"{operation_id} is held by a process that is not the worker's")
+        self.await_sent(operation_id)
+        pid = self.holder(operation_id)
         os.kill(pid, signal.SIGSTOP)
         require(self.effect(operation_id).lease_owner, "the answer was recorded before the worker could be stopped")
         return pid
+
+    def holder(self, operation_id: str) -> int:
+        """The process of the worker that holds an effect."""
+        pid = int((self.effect(operation_id).lease_owner or "none:0").rpartition(":")[2])
+        require(self.installation.is_ours(pid), f"{operation_id} is held by a process that is not the worker's")
+        return pid
+
+    @contextmanager
+    def recording_held_up(self, *operations: str) -> Iterator[None]:
+        """Wait until the provider has these effects, and keep what it answers from being recorded.
+
+        Inside, every one of them was answered and its process waits for the lock that is held here.
+        """
+        for operation in operations:
+            self.await_sent(operation)
+        keys = list(Effect.objects.filter(pk__in=operations).values_list("run__key", flat=True))
+        with psycopg.connect(self.installation.home.database_url(APP_ROLE)) as connection:
+            connection.execute("SELECT FROM runs_run WHERE key = ANY(%s) FOR NO KEY UPDATE", [keys])
+            seen(lambda: _waiting_for(connection) >= len(operations), f"{len(operations)} processes that would record")
+            yield
 
     # ---- after every drill -----------------------------------------------------------------------------------
 
     def check(self) -> None:
         """Both ledgers agree, every invariant holds, nothing is left halfway. Raises `Broken`."""
-        effects = list(Effect.objects.filter(pk__in=self.operations))
-        ours = [Ours(row.idempotency_key, row.state, row.payload_sha256, row.quarantined) for row in effects]
         theirs = [request for request in self.requests() if request.body_sha256 not in self.forgotten]
-        if found := list(disagreements(ours, theirs)):
+        if found := [*wrong(self.operations, theirs), *unverified()]:
             raise Broken("; ".join(found))
-        left = [row.pk for row in effects if row.state == "dispatching" and not row.quarantined]
-        require(not left, f"left halfway: {', '.join(left)}")
-        try:
-            call_command("verify", stdout=(said := io.StringIO()))
-        except CommandError as error:
-            raise Broken(f"verify: {error} {said.getvalue().strip()}") from error
 
     def attempts(self, operation_id: str) -> list[Attempt]:
         """The attempts at an effect, in order."""
@@ -193,6 +271,15 @@ def _version(key: str) -> int:
     run = store.read(key).run
     assert run is not None
     return run.version
+
+
+def _waiting_for(connection: psycopg.Connection) -> int:
+    """How many sessions of the database wait for a lock of this one."""
+    found = connection.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    ).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def _broker() -> Any:

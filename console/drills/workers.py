@@ -1,51 +1,14 @@
-"""Drills in which a worker dies or stands still while it sends."""
+"""Drills in which a worker stands still while it sends, or is replaced."""
 
 import os
 import signal
 
 from console.drills.catalogue import Drill
-from console.drills.observing import require, seen
+from console.drills.observing import require
 from console.drills.stage import Stage
 
 #: Long enough to stop a process while the provider has not answered yet.
 _THINKING_MS = 1500
-
-
-def _lose_worker_after_applied(stage: Stage) -> str:
-    """Send one effect, and kill its process after the provider applied it and before it can be recorded."""
-    operation = stage.authorize()
-    pid = stage.stop_holder(operation)
-    stage.await_applied()
-    os.kill(pid, signal.SIGKILL)
-    return operation
-
-
-def killed_and_asked(stage: Stage) -> str:
-    """The provider recognises repeats and can be asked: settled without a person."""
-    stage.provider_can(recognise_repeats=True, look_up=True, delay_ms=_THINKING_MS)
-    stage.installation.start_worker()
-
-    effect = stage.await_state(_lose_worker_after_applied(stage), "succeeded")
-
-    require(effect.lookups.count() == 1, f"the provider was asked {effect.lookups.count()} times")
-    require(len(stage.requests()) == 1, f"the provider was sent {len(stage.requests())} requests")
-    return "settled by one look-up; one request, applied once"
-
-
-def killed_and_nobody_to_ask(stage: Stage) -> str:
-    """The provider neither recognises repeats nor can be asked: a person, and no second request."""
-    stage.provider_can(recognise_repeats=False, look_up=False, delay_ms=_THINKING_MS)
-    stage.installation.start_worker()
-
-    operation = _lose_worker_after_applied(stage)
-    stage.await_state(operation, "needs_reconciliation")
-    stage.ring(operation, 5)
-    stage.await_sweeps()
-    stage.await_quiet()
-
-    require(stage.effect(operation).state == "needs_reconciliation", "it left the desk of a person by itself")
-    require(len(stage.requests()) == 1, f"the provider was sent {len(stage.requests())} requests")
-    return "waits for a person; five more bells and two sweeps sent nothing"
 
 
 def late_result(stage: Stage) -> str:
@@ -57,7 +20,7 @@ def late_result(stage: Stage) -> str:
     pid = stage.stop_holder(operation)
     closed = stage.await_state(operation, "needs_reconciliation")
     os.kill(pid, signal.SIGCONT)
-    seen(lambda: stage.attempts(operation)[0].late, "the late result on its attempt")
+    stage.await_late(operation)
 
     (attempt,) = stage.attempts(operation)
     effect = stage.effect(operation)
@@ -66,20 +29,68 @@ def late_result(stage: Stage) -> str:
     return "kept as evidence on its attempt; the effect still waits for a person"
 
 
+def paused_before_sending(stage: Stage) -> str:
+    """Processes stand still between the last check of their lease and the first byte, until it is over."""
+    door = stage.installation.start_proxy("door", stage.provider.port, queue=0)
+    stage.installation.start_worker("--concurrency", "4")
+    stage.provider_can(recognise_repeats=True, look_up=True)
+    with door.shut():
+        stage.declare(recognise_repeats=True, look_up=True, base=door.base)
+        recognised = stage.authorize()
+        stage.declare(recognise_repeats=False, look_up=False, base=door.base)
+        unrecognised = stage.authorize()
+        paused = [stage.await_started(operation) for operation in stage.operations]
+        for pid in paused:
+            os.kill(pid, signal.SIGSTOP)
+        require(not stage.requests(), "something was sent through a shut door")
+    stage.await_state(recognised, "succeeded")
+    stage.await_state(unrecognised, "needs_reconciliation")
+    for pid in paused:
+        os.kill(pid, signal.SIGCONT)
+    for operation in stage.operations:
+        stage.await_late(operation)
+
+    sent = len(stage.sent(recognised)), len(stage.sent(unrecognised))
+    require(sent[0] <= 2 and sent[1] <= 1, f"sent {sent[0]} and {sent[1]} times")
+    return (
+        f"with repeats recognised {sent[0]} requests, applied once; without, {sent[1]}, and a person has to find out; "
+        "what the paused processes brought in the end is kept as evidence"
+    )
+
+
+_DEPLOYMENTS = (signal.SIGTERM, signal.SIGQUIT, signal.SIGTERM)
+_LOAD = 16
+
+
+def deployed(stage: Stage) -> str:
+    """Workers are replaced again and again in the middle of their work, politely and less so."""
+    stage.provider_can(recognise_repeats=True, look_up=True, delay_ms=700)
+    stage.installation.start_worker()
+    for _ in range(_LOAD):
+        stage.authorize()
+    for number in _DEPLOYMENTS:
+        before = len(stage.requests())
+        stage.await_requests(before + 1)
+        stage.installation.stop("worker", number)
+        stage.installation.start_worker()
+
+    for operation in stage.operations:
+        stage.await_state(operation, "succeeded")
+    require(not stage.claimed(), f"still claimed: {', '.join(stage.claimed())}")
+    lost = sum(attempt.outcome == "unknown" for operation in stage.operations for attempt in stage.attempts(operation))
+    return f"{len(_DEPLOYMENTS)} workers replaced, all {_LOAD} payments sent, {lost} of them asked about, none claimed"
+
+
 DRILLS = (
-    Drill(
-        "killed-and-asked",
-        "A worker is killed after the provider applied a payment, before it is recorded; the provider can be asked.",
-        killed_and_asked,
-    ),
-    Drill(
-        "killed-and-nobody-to-ask",
-        "A worker is killed after a payment was applied; the provider neither recognises repeats nor can be asked.",
-        killed_and_nobody_to_ask,
-    ),
     Drill(
         "late-result",
         "A worker stands still until its lease is over and closed, and then brings its result.",
         late_result,
     ),
+    Drill(
+        "paused-before-sending",
+        "Processes stand still after the last check of their lease and before the first byte, until it is over.",
+        paused_before_sending,
+    ),
+    Drill("deployed", "Workers are replaced in the middle of their work, by SIGTERM and SIGQUIT.", deployed),
 )

@@ -10,7 +10,7 @@ WITHOUT_KEY = Theirs("", "sha256:a", applied=True)
 
 
 def effect(state: str, *, quarantined: bool = False) -> Ours:
-    return Ours("pay:1", state, "sha256:a", quarantined)
+    return Ours("pay:1", state, "sha256:a", 2, quarantined)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,7 @@ def test_ledgers_that_tell_the_same_story_agree(ours: Ours, theirs: list[Theirs]
         (effect("failed"), [APPLIED], "pay:1 happened and is called failed"),
         (effect("cancelled"), [APPLIED], "pay:1 happened and is called cancelled"),
         (effect("dispatching"), [APPLIED], "pay:1 happened and is called dispatching"),
+        (effect("succeeded"), [RECEIVED, RECEIVED, APPLIED], "pay:1 was sent 3 times in 2 attempts"),
         (
             effect("cancelled"),
             [Theirs("pay:1", "sha256:b", applied=False)],
