@@ -50,6 +50,9 @@ SELECT e.operation_id, e.run_id, e.destination, d.recognises_repeats
 {_CLAIMABLE} AND (%(only)s::text IS NULL OR e.operation_id = %(only)s)
 {_IN_ORDER} FOR NO KEY UPDATE OF r SKIP LOCKED
 """
+# A plan made once for every limit would sort all that waits; one made for this limit reads the index in its order.
+_PLAN_EACH = "SET LOCAL plan_cache_mode = force_custom_plan"
+_PLAN_AS_EVER = "SET LOCAL plan_cache_mode = auto"
 _HOLD_PLACES = """
 SELECT pg_advisory_xact_lock(1129073235, hashtext(name)) FROM (SELECT unnest(%s::text[]) AS name ORDER BY 1) AS n
 """
@@ -114,7 +117,9 @@ def claim(worker: str, limit: int = 1, only: str | None = None) -> list[Claimed]
 def _pick(limit: int, only: str | None) -> list[str]:
     """Lock what is due; of that, the first, and after it only what may be sent again. Of one run only one effect."""
     params = {"suspended": suspended_workflows(), "limit": limit, "only": only}
+    execute(_PLAN_EACH)
     rows = execute(_PICK, params).fetchall()
+    execute(_PLAN_AS_EVER)
     if not rows:
         return []
     execute(_HOLD_PLACES, [list({destination for _, _, destination, _ in rows})])

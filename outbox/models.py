@@ -79,7 +79,9 @@ class Effect(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(
-                fields=["next_at"], condition=Q(next_at__isnull=False, lease_owner=None), name="outbox_effect_due"
+                fields=["next_at", "operation_id"],
+                condition=Q(next_at__isnull=False, lease_owner=None),
+                name="outbox_effect_due",
             ),
             models.Index(
                 fields=["lease_expires_at"], condition=Q(lease_owner__isnull=False), name="outbox_effect_leased"
