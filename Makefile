@@ -29,7 +29,7 @@ drill: ## Run the recovery drills with real processes on throwaway services
 	@.venv/bin/python manage.py drill
 
 bench: ## Measure against the anchors and print a table of ratios
-	@requirements/install dev
+	@requirements/install bench
 	@.venv/bin/python -m tests.bench
 
 browser: ## Run the browser tests alone

@@ -17,10 +17,12 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 #: From the largest set to the smallest; the smaller ones take their pins from the first.
 SETS = {
+    "bench": ("--extra", "embedded", "--group", "bench"),
     "dev": ("--extra", "embedded", "--group", "dev"),
     "embedded": ("--extra", "embedded"),
     "runtime": (),
 }
+LARGEST = next(iter(SETS))
 
 
 def declared_sha256() -> str:
@@ -42,7 +44,7 @@ def export(folder: Path, *options: str) -> None:
         command = ["uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--quiet"]
         command += ["--generate-hashes", "--no-header", "--no-annotate", "--output-file", str(file)]
         command += [*extras, *options]
-        command += [] if name == "dev" else ["--constraints", str(folder / "dev.txt")]
+        command += [] if name == LARGEST else ["--constraints", str(folder / f"{LARGEST}.txt")]
         subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True)
         header = f"# The {name} set, written by requirements/export.py.\n# declared: {declared_sha256()}\n"
         file.write_text(header + file.read_text(encoding="utf-8"), encoding="utf-8")

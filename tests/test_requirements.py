@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT / "requirements"
-SETS = ("runtime", "embedded", "dev")
+SETS = ("runtime", "embedded", "dev", "bench")
 
 
 def load_export() -> ModuleType:
@@ -40,9 +40,9 @@ def test_a_set_was_written_from_the_declarations_of_today(name: str) -> None:
 
 
 def test_smaller_sets_have_the_pins_of_the_largest() -> None:
-    dev, embedded, runtime = (pins(FOLDER, name) for name in ("dev", "embedded", "runtime"))
+    runtime, embedded, dev, bench = (pins(FOLDER, name) for name in SETS)
 
-    assert runtime.items() < embedded.items() < dev.items()
+    assert runtime.items() < embedded.items() < dev.items() < bench.items()
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -1,6 +1,6 @@
-"""`make bench`: measure the commit path beside its anchors, and print a table of ratios.
+"""`make bench`: measure commits and dispatches beside their anchors, and print a table of ratios.
 
-    python -m tests.bench [--rounds N] [--seconds S]
+    python -m tests.bench [--rounds N] [--seconds S] [--goals 1-7,8]
 
 Anchors that are not installed (DBOS, LangGraph's saver) are named and left out; `pip install` of
 `requirements/bench.txt` brings them.
@@ -23,6 +23,7 @@ import psycopg
 from console import binaries
 from console.home import OWNER_ROLE, Home
 from tests.bench.harness import Goal, Measure, Results, clients, interleave, table
+from tests.bench.multiply import multiply
 from tests.services import Services, environment
 
 HERE = Path(__file__).parent
@@ -39,7 +40,13 @@ GOALS = [
     Goal("5b", "commit over HTTP / DBOS one-step workflow", "http ours", "dbos", 2.5),
     Goal("6", "commit in process / LangGraph PostgresSaver.put", "ours", "langgraph", 1.0),
     Goal("7", "hot record, 16 clients / one free client", "hot", "one client", 0.8, 2.0),
+    Goal("8a", "dispatch / raw batches of 100 that write the same rows", "dispatch", "dispatch raw", 0.60),
+    Goal("8b", "dispatch / Celery tasks that do nothing", "dispatch", "dispatch celery", 8.0),
+    Goal("8c", "dispatch / procrastinate tasks that do nothing", "dispatch", "dispatch procrastinate", 8.0),
 ]
+
+#: The groups that can be measured by themselves.
+COMMITS, DISPATCHES = range(1, 8), (8,)
 
 
 class DurableServices(Services):
@@ -57,8 +64,12 @@ def main() -> None:
     services.start()
     try:
         env = _prepare(services.home)
-        results = interleave(_cases(env, options.seconds), options.rounds)
-        latency = _http(env, options, results)
+        results, latency = Results(), None
+        if options.goals & set(DISPATCHES):
+            results.rounds |= interleave(_dispatches(env, services.home), options.rounds).rounds
+        if options.goals & set(COMMITS):
+            results.rounds |= interleave(_cases(env, options.seconds), options.rounds).rounds
+            latency = _http(env, options, results)
         print(_report(results, latency))
     finally:
         services.stop()
@@ -68,7 +79,17 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure beside the anchors.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--goals", type=_goals, default=_goals("1-8"), help="such as 1-7,8; by default all")
     return parser.parse_args()
+
+
+def _goals(text: str) -> set[int]:
+    """The numbers that a list of numbers and spans names."""
+    chosen: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        chosen |= set(range(int(first), int(last or first) + 1))
+    return chosen
 
 
 # ---- setting up ------------------------------------------------------------------------------------------
@@ -111,6 +132,25 @@ def _cases(env: dict[str, str], seconds: float) -> dict[str, Measure]:
             cases[name] = client(name, CLIENTS, BENCH_DBOS_URL=env["BENCH_DSN"])
         else:
             print(f"  {name} is not installed and left out", file=sys.stderr)
+    return cases
+
+
+def _dispatches(env: dict[str, str], home: Home) -> dict[str, Measure]:
+    """Working off jobs that do nothing: ours, the same rows by raw SQL, and two task queues."""
+    dsn = home.database_url(OWNER_ROLE)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute((HERE / "outbox.sql").read_text())
+    multiply(dsn, "BENCH-SENT", "SENT", 40_000)
+
+    def sending(case: str) -> Measure:
+        command = [sys.executable, "-m", "tests.bench.sending", case]
+        return lambda: float(subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+    cases = {"dispatch": sending("ours"), "dispatch raw": sending("raw"), "dispatch celery": sending("celery")}
+    if importlib.util.find_spec("procrastinate"):
+        cases["dispatch procrastinate"] = sending("procrastinate")
+    else:
+        print("  procrastinate is not installed and left out", file=sys.stderr)
     return cases
 
 
@@ -177,8 +217,10 @@ def _load(case: str, port: int, seconds: float, count: int, env: dict[str, str])
 # ---- telling ---------------------------------------------------------------------------------------------
 
 
-def _report(results: Results, latency: dict[str, float]) -> str:
+def _report(results: Results, latency: dict[str, float] | None) -> str:
     lines = ["", *table(GOALS, results)]
+    if latency is None:
+        return "\n".join(lines)
     spread = latency["p99"] / latency["p50"]
     verdict = "met" if spread <= 2.5 else "NOT MET"
     lines.append(

@@ -9,14 +9,16 @@ django.setup()
 
 
 def ours() -> None:
-    """A run and an agent per client; prints the agents' tokens."""
-    from tests import cast  # noqa: PLC0415 - needs Django
+    """A run and an agent per client, and an effect that waits to be sent; prints the agents' tokens."""
+    from tests import cast, review  # noqa: PLC0415 - needs Django
 
     tokens = [cast.agent(f"bench-{number}").token for number in range(16)]
     for number in range(16):
         cast.run_received(f"BENCH-{number}", recipient="Ana Lima")
         cast.run_received(f"WEB-{number}", recipient="Ana Lima")
     cast.run_received("BENCH-HOT", recipient="Ana Lima")
+    review.destination("payments", max_in_flight=1000)
+    review.refund_approved("BENCH-SENT")
     print(json.dumps(tokens))
 
 
