@@ -16,8 +16,8 @@ from runs.transactions import execute
 from runs.values import RunReading
 
 _LAST_ATTEMPTS = """
-SELECT DISTINCT ON (effect_id) effect_id, number, send_by FROM outbox_attempt
-WHERE effect_id = ANY(%s) ORDER BY effect_id, number DESC
+SELECT e.id, a.number, a.send_by FROM unnest(%s::text[]) AS e (id)
+CROSS JOIN LATERAL (SELECT number, send_by FROM outbox_attempt WHERE effect_id = e.id ORDER BY number DESC LIMIT 1) AS a
 """
 _REVOKED = """
 SELECT d.id FROM approvals_decision d LEFT JOIN approvals_standingapproval s ON s.id = d.standing_approval_id
@@ -56,9 +56,10 @@ class Bearing:
         )
 
 
-def read_bearings(operation_ids: Sequence[str]) -> list[Bearing]:
-    """The bearings of these effects, in the order given."""
-    effects = Effect.objects.select_related("snapshot").in_bulk(operation_ids)
+def read_bearings(operation_ids: Sequence[str], *, with_snapshots: bool = False) -> list[Bearing]:
+    """The bearings of these effects, in the order given; with what was frozen, where that is to be looked into."""
+    rows = Effect.objects.select_related("snapshot") if with_snapshots else Effect.objects.all()
+    effects = rows.in_bulk(operation_ids)
     runs = many.read_runs([effect.run_id for effect in effects.values()])
     return bearings_of([(effects[number], runs[effects[number].run_id]) for number in operation_ids])
 

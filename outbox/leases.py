@@ -132,7 +132,7 @@ def _pick(limit: int, only: str | None) -> list[str]:
 
 def _claim(worker: str, picked: Sequence[str]) -> list[Claimed]:
     """Check once more, in statements after the locks, and lease; or write why not. All in a few statements."""
-    bearings, now = read_bearings(picked), database_clock()
+    bearings, now = read_bearings(picked, with_snapshots=True), database_clock()
     in_flight = dict(execute(_IN_FLIGHT, [list({at.effect.destination for at in bearings})]).fetchall())
     refusals: list[Move] = []
     leases: list[_Lease] = []
