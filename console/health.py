@@ -22,7 +22,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     """Database, broker and sweep, each `ok` or `failing`; 503 unless all are."""
-    broker, sweep = _broker_and_sweep()
+    broker, sweep = broker_and_sweep()
     parts = {"database": _database(), "broker": broker, "sweep": sweep}
     ready = all(parts.values())
     told = {name: "ok" if works else "failing" for name, works in parts.items()}
@@ -37,7 +37,7 @@ def _database() -> bool:
         return False
 
 
-def _broker_and_sweep() -> tuple[bool, bool]:
+def broker_and_sweep() -> tuple[bool, bool]:
     """Whether the broker answers, and whether the sweep passed lately, as far as the broker can tell."""
     try:
         return True, pulse.is_beating()

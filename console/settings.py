@@ -128,6 +128,7 @@ TEMPLATES = [
                 "console.context.navigation",
                 "console.context.appearance",
                 "console.halt.banner",
+                "console.sending.banner",
                 "console.saved_filters.saved",
             ],
         },
@@ -191,7 +192,12 @@ OWNER_DATABASE_ROLE = OWNER_DATABASE["USER"]
 # ---- broker --------------------------------------------------------------------------------------------------
 
 REDIS_URL = env("REDIS_URL", default="") or f"unix://{CLEARANCE_HOME}/run/valkey.sock?db=0"
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+# A broker that hangs must not take the pages with it.
+_BROKER = {"LOCATION": REDIS_URL, "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1}}
+CACHES = {
+    "default": {"BACKEND": "console.cache.ForgivingCache", **_BROKER},
+    "broker": {"BACKEND": "django.core.cache.backends.redis.RedisCache", **_BROKER},
+}
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
 CELERY_BROKER_TRANSPORT_OPTIONS = {

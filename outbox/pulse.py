@@ -6,7 +6,7 @@ Every pass of the sweep beats once; whoever asks whether this installation is re
 from contextlib import suppress
 
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import caches
 from redis.exceptions import RedisError
 
 KEY = "sweep-pulse"
@@ -20,9 +20,9 @@ def beat() -> None:
     """Note that the sweep has just passed. A broker out of reach is no reason to stop sweeping."""
     seconds = max(SHORTEST_SECONDS, TURNS * settings.CLEARANCE_SWEEP_SECONDS)
     with suppress(RedisError, OSError):
-        cache.set(KEY, True, timeout=seconds)
+        caches["broker"].set(KEY, True, timeout=seconds)
 
 
 def is_beating() -> bool:
     """Whether the sweep passed lately. Raises what the broker's client raises when the broker cannot be reached."""
-    return bool(cache.get(KEY, False))
+    return bool(caches["broker"].get(KEY, False))

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from django.db import connection
 
+from console import sending
 from runs import authority, catalog
 from tests import services
 from tests.services import Services
@@ -44,6 +45,7 @@ def nothing_remembered() -> None:
     """After a rollback an epoch or a revision can be given twice, which no other database does."""
     authority.forget()
     catalog.forget()
+    sending.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)

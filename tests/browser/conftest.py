@@ -39,5 +39,5 @@ def gallery_settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Non
     settings.ROOT_URLCONF = "tests.browser.gallery"
     settings.SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
     settings.MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    settings.CACHES = {**settings.CACHES, "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "whitenoise" not in name]

@@ -47,8 +47,7 @@ def test_without_its_database_or_its_tables_it_is_not_ready_and_does_not_say_why
 
 
 def test_without_its_broker_it_is_not_ready(settings: Settings) -> None:
-    caches = {**settings.CACHES, "default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1"}}
-    settings.CACHES = caches
+    settings.CACHES = {name: {**cache, "LOCATION": "redis://127.0.0.1:1"} for name, cache in settings.CACHES.items()}
 
     assert told(Client().get("/readyz"), 503)["parts"] == WORKS | {"broker": "failing", "sweep": "failing"}
     pulse.beat()  # a sweep goes on without its broker

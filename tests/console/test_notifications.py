@@ -1,4 +1,4 @@
-"""Telling people of a case or a review: one message with one link and no value of any record, whatever the carrier does."""
+"""Telling people of what waits: one message with one link and no value of any record, whatever the carrier does."""
 
 import http.server
 import json

@@ -16,6 +16,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from console.context import THEME_COOKIE
+from outbox import pulse
 from runs.models import Installation, Person
 from runs.values import Principal
 from tests.browser.test_gallery import RULES, SIZES
@@ -59,11 +60,12 @@ def _await_answer(address: str) -> None:
 
 @pytest.fixture
 def live(transactional_db: None, server: str) -> str:
-    """The console over the empty database of this test.
+    """The console over the empty database of this test, while the sweep is at work.
 
     Every test begins with a higher authority epoch, so that the process takes nothing for known that it read before.
     """
     Installation.objects.update(authority_epoch=time.time_ns() // 1_000)
+    pulse.beat()
     return server
 
 

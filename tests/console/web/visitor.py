@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from outbox import pulse
 from runs.models import Person
 from runs.values import Principal
 
@@ -128,7 +129,8 @@ class _FormReader(HTMLParser):
 
 
 def visit(principal: Principal) -> Visitor:
-    """This person, signed in."""
+    """This person, signed in while the sweep is at work."""
+    pulse.beat()
     client = Client(raise_request_exception=True)
     client.force_login(Person.objects.get(username=principal.name))
     return Visitor(client)
