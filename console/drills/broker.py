@@ -102,11 +102,16 @@ def restarted(stage: Stage) -> str:
         else:
             stage.installation.start_proxy(proxy.name, home.sockets / "valkey.sock", port=proxy.port)
 
+    ended = stage.sweep_or_end()
+    if ended:  # as `up` does with what ends
+        stage.installation.stop("worker")
+        stage.installation.start_worker(REDIS_URL=through)
     stage.await_sweeps()
     for operation in stage.operations:
         stage.await_state(operation, "succeeded")
     require(len(stage.requests()) == _RESTARTS, f"the provider was sent {len(stage.requests())} requests")
-    return f"{_RESTARTS} interruptions; the sweep beats again, and all {_RESTARTS} payments were sent once"
+    came_back = "ended over it and was started again" if ended else "came back by itself"
+    return f"{_RESTARTS} interruptions; the worker {came_back}, and all {_RESTARTS} payments were sent once"
 
 
 def beats(stage: Stage) -> str:

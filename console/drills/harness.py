@@ -17,6 +17,7 @@ from typing import Self
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from redis.exceptions import RedisError
 
 from console import embedded, parts
 from console.binaries import service_account
@@ -105,6 +106,10 @@ class Installation:
         _, process = self._running.pop(name)
         kill_rest(process)
 
+    def has_ended(self, name: str) -> bool:
+        """Whether a part ended by itself."""
+        return self._running[name][1].poll() is not None
+
     def clear_away(self) -> None:
         """Leave what every drill finds: database, broker and provider, running."""
         for name in reversed(list(self._running)):
@@ -167,9 +172,17 @@ class Installation:
         with (self.home.logs / f"{part.name}.log").open("ab") as log:
             process = spawn(program, log)
         self._running[part.name] = (program, process)
-        seen(lambda: process.poll() is not None or part.is_ready(), f"{part.name} ready")
+        seen(lambda: process.poll() is not None or _answers(part), f"{part.name} ready")
         if process.poll() is not None:
             raise Broken(f"{part.name} ended at its start")
+
+
+def _answers(part: Part) -> bool:
+    """Whether a part is ready. A connection to a broker that was killed meanwhile is no answer."""
+    try:
+        return part.is_ready()
+    except (RedisError, OSError):
+        return False
 
 
 @contextmanager

@@ -70,6 +70,7 @@ class Stage:
         self._name = name
         self._chance = chance
         self.provider.behave()
+        self.flush_broker()  # a worker that was killed leaves messages that nobody takes for minutes
         self._earlier = len(self.provider.requests())
 
     # ---- people ----------------------------------------------------------------------------------------------
@@ -168,6 +169,13 @@ class Stage:
         for _ in range(number):
             cache.delete(pulse.KEY)
             seen(pulse.is_beating, "a pass of the sweep")
+
+    def sweep_or_end(self) -> bool:
+        """Wait until the sweep passes or the worker ends; whether it ended. A worker that only hangs is broken."""
+        cache.delete(pulse.KEY)
+        ended = self.installation.has_ended
+        seen(lambda: ended("worker") or pulse.is_beating(), "a pass of the sweep, or the end of the worker")
+        return ended("worker")
 
     def hears_sweep(self) -> bool:
         """Whether the sweep passes within twice its interval, counted from now."""
