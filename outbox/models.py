@@ -86,8 +86,9 @@ class Effect(models.Model):
             models.Index(
                 fields=["lease_expires_at"], condition=Q(lease_owner__isnull=False), name="outbox_effect_leased"
             ),
-            models.Index(fields=["state", "-authorized_at", "operation_id"], name="outbox_effect_in_state"),
-            models.Index(fields=["destination", "-authorized_at", "operation_id"], name="outbox_effect_to"),
+            models.Index(fields=["-authorized_at", "-operation_id"], name="outbox_effect_newest"),
+            models.Index(fields=["state", "-authorized_at", "-operation_id"], name="outbox_effect_in_state"),
+            models.Index(fields=["destination", "-authorized_at", "-operation_id"], name="outbox_effect_to"),
         ]
 
     def __str__(self) -> str:
