@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Snapshot
-from outbox import dispatch
+from outbox import dispatch, tasks
 from outbox.dispatch import dispatch_all, dispatch_due
 from outbox.leases import Claimed, claim
 from outbox.models import Attempt, Effect, Remediation
@@ -211,6 +211,12 @@ def test_a_turn_goes_on_until_nothing_is_due(provider: Provider) -> None:
 
     assert dispatch_all("worker-1") == 11
     assert len(provider.asked) == 11
+
+
+def test_a_bell_is_for_one_effect_first_and_then_for_whatever_else_is_due(provider: Provider) -> None:
+    tasks.dispatch("R-6:pay:v4")
+
+    assert provider.asked == ["R-6:pay:v4", *(number for number in OPERATIONS if number != "R-6:pay:v4")]
 
 
 def test_a_result_that_was_recorded_is_off_the_list(provider: Provider) -> None:
