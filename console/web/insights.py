@@ -1,4 +1,7 @@
-"""Hot spots: how many conflicts there are of each kind, and whether they keep meeting in one place."""
+"""Insights: where conflicts keep meeting, how long effects take, and of how many nobody knew what came of them."""
+
+from dataclasses import asdict
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
@@ -7,6 +10,7 @@ from console.access import visible_workflows
 from console.charts import stacked_bars
 from console.rendering import render_screen
 from console.web.gate import signed_in
+from outbox.insights import DESTINATIONS, READ_AT_MOST, Sent, oldest_due, read_sent
 from runs import authority
 from runs.insights import SPANS, Span, read_insights
 from runs.states import Disposition
@@ -21,6 +25,9 @@ LABELS = {
     Disposition.REJECT: "rejected",
     Disposition.ESCALATE: "escalated",
 }
+
+TIMES = {"begun_in", "begun_in_at_most", "ended_in", "ended_in_at_most", "found_out_in"}
+UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 @require_GET
@@ -41,8 +48,27 @@ def overview(request: HttpRequest, principal: Principal) -> HttpResponse:
         "workflows": seen,
         "workflow": workflow,
         "is_single": len(chosen) == 1,
+        "sent": [_told(row) for row in read_sent(chosen, span.begin(now))],
+        "most_effects": READ_AT_MOST,
+        "most_destinations": DESTINATIONS,
+        "overdue": oldest_due(chosen),
     }
     return render_screen(request, "insights/overview.html", context)
+
+
+def _told(row: Sent) -> dict[str, Any]:
+    """A row with its times in words."""
+    return {name: took(value) if name in TIMES else value for name, value in asdict(row).items()}
+
+
+def took(seconds: float | None) -> str:
+    """A length of time in the largest unit that still tells something; empty where nothing was measured."""
+    if seconds is None:
+        return ""
+    for length, unit in UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
 
 
 def _span(name: str) -> Span:

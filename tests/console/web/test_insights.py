@@ -7,8 +7,9 @@ import pytest
 from console.web import insights as screen
 from runs.concentration import Concentration
 from runs.insights import Insights, Ranked, Stretch
-from tests import cast
+from tests import cast, review
 from tests.console.web.visitor import visit
+from tests.outbox import settling
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +49,34 @@ def test_runs_fields_and_commands_are_ranked() -> None:
     assert "R-1 2 0 0 1 3" in text
     assert "refund.category 2 0 0 1 3" in text
     assert "refund.add-note 2 0 0 0 2" in text
+
+
+def test_effects_are_told_by_destination_with_their_times_and_what_is_due_longest() -> None:
+    review.destination("payments", recognises_repeats=False, key_retention_seconds=None)
+    settling.attempt(settling.let_pass(review.refund_approved("R-1"), seconds=30), settling.UNKNOWN)
+    settling.let_pass(review.refund_approved("R-2"), minutes=5)
+
+    text = visit(cast.ada()).get(PAGE).text
+
+    assert "due for longest: R-2:pay:v4" in text
+    assert re.search(r"payments 2 (29|30|31) s · (29|30|31) s – 1 open of 1 –", text)
+
+
+def test_without_effects_the_page_says_what_would_appear() -> None:
+    cast.workflow()
+
+    text = visit(cast.ada()).get(PAGE).text
+
+    assert "Nothing was authorized in this time" in text
+    assert "nothing is due and waiting" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(None, ""), (0.04, "0.0 s"), (9.94, "9.9 s"), (61, "61 s"), (150, "2 min"), (7300, "2 h"), (200000, "2 d")],
+)
+def test_a_time_is_told_in_the_largest_unit_that_tells_something(seconds: float | None, words: str) -> None:
+    assert screen.took(seconds) == words
 
 
 def test_only_ones_own_workflows_are_counted() -> None:
