@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from console.web import escalations, inbox, runs
+from console.web import escalations, inbox, runs, sending
 
 RUNS = [
     path("", runs.list_runs, name="list"),
@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include(([path("", inbox.show, name="list")], "inbox"))),
     path("runs/", include((RUNS, "runs"))),
     path("escalations/", include((ESCALATIONS, "escalations"))),
+    path("sending/", include(([path("", sending.banner, name="banner")], "sending"))),
     path("", include("console.web.review_urls")),
     path("", include("console.web.admin_urls")),
 ]

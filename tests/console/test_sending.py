@@ -1,5 +1,9 @@
 """The banner while nothing is sent: it says which part is missing, to whoever is signed in, and goes away by itself."""
 
+import os
+import re
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,10 +11,12 @@ import pytest
 from django.core.cache import cache
 from pytest_django import Settings
 
-from console import sending
+from console import embedded, sending
 from outbox import pulse
 from tests import cast
+from tests.console.test_embedded import open_home, running, valkey
 from tests.console.web.visitor import Visitor, stranger, visit
+from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -23,8 +29,12 @@ def ada() -> Visitor:
     return visit(cast.ada())
 
 
+def use_broker(settings: Settings, url: str) -> None:
+    settings.CACHES = {name: {**cache, "LOCATION": url} for name, cache in settings.CACHES.items()}
+
+
 def take_the_broker_away(settings: Settings) -> None:
-    settings.CACHES = {name: {**cache, "LOCATION": "redis://127.0.0.1:1"} for name, cache in settings.CACHES.items()}
+    use_broker(settings, "redis://127.0.0.1:1")
 
 
 def test_nothing_is_said_while_everything_works(ada: Visitor) -> None:
@@ -39,7 +49,7 @@ def test_without_its_broker_every_page_says_that_nothing_is_sent_and_nothing_los
     text = visitor.get("/effects/").text
 
     assert f"{BANNER} the message broker does not answer." in text
-    assert "Nothing is lost." in text
+    assert "Nothing is lost:" in text
 
 
 def test_without_a_sweep_every_page_says_that_no_worker_looked(ada: Visitor) -> None:
@@ -64,7 +74,48 @@ def test_a_process_looks_again_only_after_some_seconds(ada: Visitor, monkeypatch
     assert BANNER not in ada.get("/").text
 
 
+def test_a_broker_that_was_killed_is_missed_and_no_longer_when_it_is_back(ada: Visitor, settings: Settings) -> None:
+    with tempfile.TemporaryDirectory(prefix="clearance-") as folder:
+        home = open_home(Path(folder) / "home")
+        use_broker(settings, home.redis_url())
+        with running(home, valkey(home)) as pid:
+            pulse.beat()
+            assert ada.get("/sending/").text == ""
+
+            os.kill(pid, 9)
+            wait_until(lambda: not embedded.valkey_is_ready(home), "the end of the broker")
+            sending.forget()
+            assert f"{BANNER} the message broker does not answer." in ada.get("/sending/").text
+
+        with running(home, valkey(home)):
+            pulse.beat()
+            sending.forget()
+            assert ada.get("/sending/").text == ""
+
+
+def test_since_when_is_told_and_does_not_move_while_something_is_missing(
+    ada: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "SEEN_FOR_SECONDS", 0)
+    pulse.beat()
+    cache.delete(pulse.KEY)
+
+    first, second = (re.findall(r'datetime="([^"]+)"', ada.get("/sending/").html) for _ in range(2))
+
+    assert len(first) == 1 and first == second
+
+
+def test_the_banner_costs_a_page_no_statement(ada: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "SEEN_FOR_SECONDS", 0)
+    ada.get("/insights/")  # what a process reads once is read
+    quiet = ada.cost("/insights/")
+    cache.delete(pulse.KEY)
+
+    assert ada.cost("/insights/") == quiet
+
+
 def test_a_stranger_is_told_nothing(settings: Settings) -> None:
     take_the_broker_away(settings)
 
     assert BANNER not in stranger().get("/accounts/login/").text
+    assert BANNER not in stranger().get("/sending/").text
