@@ -81,6 +81,8 @@ AGENTS = {
 }
 
 DESTINATIONS = ("payments", "payments-recall", "customer-reports")
+#: Short, so that whoever tries the demo may soon find that a report did not arrive.
+SETTLE_AFTER_SECONDS = 60
 
 #: Small refunds are approved in advance, so that some go all the way without anybody at the console.
 SMALL_REFUND = Decimal("10.00")
@@ -169,7 +171,8 @@ def _destinations() -> None:
     )
     for name in ("payments", "payments-recall"):
         register_destination(name, payments, SEEDING)
-    register_destination("customer-reports", Terms(adapter="sandbox", url=f"{base}/deliver"), SEEDING)
+    reports = Terms(adapter="sandbox", url=f"{base}/deliver", settle_after_seconds=SETTLE_AFTER_SECONDS)
+    register_destination("customer-reports", reports, SEEDING)
 
 
 def _approve_small_refunds() -> None:
