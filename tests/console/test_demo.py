@@ -508,13 +508,17 @@ def provider(home: Path, process_environment: dict[str, str]) -> Iterator[Path]:
         stop(process)
 
 
+def agents_at_work(home: Path, server: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The agents of the demo, with the same things happening every time."""
+    options = ["manage.py", "agent_demo", "--home", str(home), "--url", server, "--speed", str(SPEED), "--seed", "1"]
+    return started(options, environment | {"CLEARANCE_PORT": str(settings.CLEARANCE_PORT)}, home / "agents.log")
+
+
 @pytest.mark.timeout(180)
 def test_within_a_minute_the_demo_shows_every_disposition_and_leaves_everything_sound(
     home: Path, server: str, provider: None, process_environment: dict[str, str]
 ) -> None:
-    options = ["manage.py", "agent_demo", "--home", str(home), "--url", server, "--speed", str(SPEED), "--seed", "1"]
-    environment = process_environment | {"CLEARANCE_PORT": str(settings.CLEARANCE_PORT)}
-    agents = started(options, environment, home / "agents.log")
+    agents = agents_at_work(home, server, process_environment)
     try:
         wait_until(
             lambda: (
@@ -526,6 +530,7 @@ def test_within_a_minute_the_demo_shows_every_disposition_and_leaves_everything_
         wait_until(lambda: Snapshot.objects.filter(action="send").exists(), "a report under review", PATIENCE_SECONDS)
         wait_until(partial(_sent_with, "throttled", "payments"), "a payment that has to wait", PATIENCE_SECONDS)
         wait_until(partial(_sent_with, "unknown", "customer-reports"), "a report that may be lost", PATIENCE_SECONDS)
+        wait_until(_is_frozen_anew, "a review whose record changed", PATIENCE_SECONDS)
         children = _children(agents.pid)
     finally:
         code = stop(agents)
@@ -538,6 +543,36 @@ def test_within_a_minute_the_demo_shows_every_disposition_and_leaves_everything_
     assert {*approvals.values_list("person__username", flat=True)} == {"demo-reviewer"}
     verify = started(["manage.py", "verify"], process_environment, home / "verify.log")
     assert verify.wait(60) == 0, (home / "verify.log").read_text()
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.usefixtures("provider")
+def test_a_demo_that_is_started_again_goes_on_and_repeats_neither_the_wait_nor_the_lost_report(
+    home: Path, server: str, process_environment: dict[str, str]
+) -> None:
+    agents = agents_at_work(home, server, process_environment)
+    try:
+        wait_until(partial(_sent_with, "unknown", "customer-reports"), "a report that may be lost", PATIENCE_SECONDS)
+    finally:
+        stop(agents)
+    before = Snapshot.objects.count()
+
+    agents = agents_at_work(home, server, process_environment)
+    try:
+        wait_until(lambda: Snapshot.objects.count() >= before + 2, "more reviews", PATIENCE_SECONDS)
+        wait_until(partial(_sent_with, "accepted", "payments"), "a payment", PATIENCE_SECONDS)
+    finally:
+        code = stop(agents)
+
+    assert code == 0, (home / "agents.log").read_text()
+    assert Attempt.objects.filter(outcome="throttled").count() == 1
+    assert Effect.objects.filter(destination="customer-reports").count() == 1
+    assert Decision.objects.filter(standing_approval=None).count() == 1
+
+
+def _is_frozen_anew() -> bool:
+    """Whether a payment waits to be decided whose record was under review before, with other facts."""
+    return Snapshot.objects.filter(action="pay", candidate__gt=1, effect=None).exists()
 
 
 def _sent_with(outcome: str, destination: str) -> bool:
