@@ -47,6 +47,7 @@ class Run(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["workflow", "-id"], name="runs_run_of_workflow"),
             models.Index(fields=["status", "-id"], name="runs_run_in_status"),
+            models.Index(fields=["workflow"], condition=Q(active_snapshot__isnull=False), name="runs_run_under_review"),
         ]
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(key__regex=r"^[A-Za-z0-9._-]{1,64}$"), name="runs_run_key_form"),

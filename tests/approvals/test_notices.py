@@ -15,6 +15,7 @@ from runs.transactions import constraint_of
 from runs.values import Principal
 from tests import cast, review
 from tests.admins import confirmed, dan, policy_change
+from tests.outbox import settling
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +98,24 @@ def test_who_has_answered_already_is_not_asked_again() -> None:
     review.approve(cast.ben(), snapshot)
 
     assert told() == []
+
+
+def test_of_a_review_that_has_its_approvals_nobody_is_told() -> None:
+    wants_mail(review.bea())
+    review.approve(cast.ben(), snapshot := review.report_ready_for_review())
+    review.approve(review.reviewer("kim"), snapshot)
+
+    assert told() == []
+
+
+def test_of_a_compensation_reviewers_are_told_though_its_run_was_sent() -> None:
+    wants_mail(cast.ben())
+    review.bea()
+    review.destination("payments-recall", url="https://provider.example.com/recall")
+    sent = settling.succeed(review.refund_approved())
+    snapshot = review.freeze(review.cashier(), review.REFUND, "recall", of=sent.pk).answer["snapshot"]
+
+    assert told() == [(snapshot, "email", "ben")]
 
 
 def test_the_group_is_told_once_over_slack_where_it_is_set_up() -> None:
