@@ -17,7 +17,6 @@ from django.conf import settings
 from django.core import checks
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from kombu.exceptions import OperationalError
 
 from console import binaries, parts
 from outbox import pulse
@@ -142,11 +141,7 @@ def _processes() -> Iterator[Finding]:
         (f"worker {parts.worker_name()}", parts.worker_is_ready),
     )
     for subject, is_ready in checks_of:
-        try:
-            answers = is_ready()
-        except (OperationalError, OSError):
-            answers = False
-        if answers:
+        if is_ready():
             yield Finding(Level.OK, subject, "answers")
         else:
             yield Finding(Level.NOTE, subject, "does not answer", "Run manage.py up, if it should be here.")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from django.conf import settings
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from console import binaries, embedded
 from console.celery import app
@@ -82,8 +84,11 @@ def web_is_ready() -> bool:
 
 
 def worker_is_ready() -> bool:
-    """Whether the worker of this home replies over the broker."""
-    reply = app.control.broadcast("ping", reply=True, destination=[worker_name()], timeout=0.3, limit=1)
+    """Whether the worker of this home replies over the broker; a broker that is away brings no reply."""
+    try:
+        reply = app.control.broadcast("ping", reply=True, destination=[worker_name()], timeout=0.3, limit=1)
+    except (OperationalError, RedisError, OSError):
+        return False
     return bool(reply)
 
 

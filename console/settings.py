@@ -205,6 +205,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Looks for messages of dead workers every 10 s; the default pair makes that 100 s.
     "unacked_restore_interval": 10,
     "unacked_restore_throttle": 1,
+    # Whoever rings while the broker is away must not wait for it: the sweep finds what is due.
+    "connect_retries_timeout": 0.5,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_ACKS_LATE = True
