@@ -84,7 +84,7 @@ class Intake:
         if key is None:
             return
         for number, (seconds, text) in enumerate(story.later, start=2):
-            self._plan(seconds, partial(self._message, key, f"m{number}", text))
+            self._plan(seconds, partial(self._message, key, f"story-{number}", text))
         if story.note:
             self._plan(3, partial(self._note, key, story.note))
 
