@@ -64,6 +64,12 @@ def only_this_machine() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """The cluster is thrown away whole: dropping its databases first would only wait for whoever still looks at one."""
+    return True
+
+
+@pytest.fixture(scope="session")
 def owner_dsn(django_db_setup: None) -> str:
     """The address of the test database, as its owner."""
     return _dsn("DATABASE_OWNER_URL")
