@@ -545,7 +545,7 @@ def test_within_a_minute_the_demo_shows_every_disposition_and_leaves_everything_
     assert verify.wait(60) == 0, (home / "verify.log").read_text()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.usefixtures("provider")
 def test_a_demo_that_is_started_again_goes_on_and_repeats_neither_the_wait_nor_the_lost_report(
     home: Path, server: str, process_environment: dict[str, str]
