@@ -10,6 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from outbox.dispatch import SENDING_SECONDS
+
 TAG = "clearance"
 
 SESSION_LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
@@ -22,7 +24,7 @@ def _session_limits_are_set() -> bool:
 
 def _deadlines_are_ordered() -> bool:
     return bool(
-        settings.EFFECT_SEND_SECONDS
+        SENDING_SECONDS + settings.EFFECT_SEND_SECONDS
         < settings.CELERY_TASK_TIME_LIMIT
         < settings.EFFECT_LEASE_SECONDS
         < settings.CELERY_VISIBILITY_SECONDS
@@ -50,7 +52,7 @@ RULES: tuple[tuple[Callable[[], bool], str], ...] = (
         "CONN_HEALTH_CHECKS is on: a dead connection costs no request.",
     ),
     (_session_limits_are_set, "Every session limits its waits for locks, its statements and its idle transactions."),
-    (_deadlines_are_ordered, "Send deadline < task time limit < lease < visibility timeout."),
+    (_deadlines_are_ordered, "A turn's last send ends < task time limit < lease < visibility timeout."),
     (lambda: settings.CELERY_TASK_ACKS_LATE, "CELERY_TASK_ACKS_LATE is on."),
     (lambda: settings.CELERY_TASK_REJECT_ON_WORKER_LOST, "CELERY_TASK_REJECT_ON_WORKER_LOST is on."),
     (lambda: settings.CELERY_WORKER_PREFETCH_MULTIPLIER == 1, "CELERY_WORKER_PREFETCH_MULTIPLIER is 1."),

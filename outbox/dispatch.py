@@ -1,7 +1,7 @@
 """Dispatching: claim, send outside any transaction, record. The loop every worker and `drain_outbox` run.
 
-A batch is sent one after another. How long one batch, or one bell, keeps a worker is bounded: what was not begun by
-then is handed back unsent, which costs it no attempt.
+A batch is sent one after another. How long one turn keeps a worker is bounded, and a destination that asked to wait is
+left alone at once: what was not begun by then is handed back unsent, which costs it no attempt.
 """
 
 import time
@@ -13,11 +13,12 @@ from outbox.providers import ADAPTERS
 from outbox.providers.base import Result, outside
 from outbox.quarantine import may_claim
 from outbox.recording import HANDED_BACK, Sent, record_all
+from outbox.states import Outcome
 from runs.errors import Unavailable
 
 #: How many effects are claimed at once at most, where a replay would be safe.
 BATCH = 100
-#: How long sends of one batch are begun. The last one, and a second batch, still end within a task's limit of time.
+#: How long sends of one turn are begun: the last of them still ends within a task's limit of time.
 SENDING_SECONDS = 10
 #: Results wait for each other this long at most, to be recorded together.
 TOGETHER_SECONDS = 0.5
@@ -25,30 +26,38 @@ TOGETHER_SECONDS = 0.5
 RECORD_FOR_SECONDS = 15
 
 
-def dispatch_all(worker: str) -> int:
-    """Dispatch batch after batch until nothing is due, or the time of one turn is over. Returns how many."""
-    ends, attempted = time.monotonic() + SENDING_SECONDS, 0
-    while time.monotonic() < ends and (count := dispatch_due(worker, BATCH)):
+def dispatch_all(worker: str, first: str | None = None) -> int:
+    """Dispatch `first` by itself, then batch after batch until nothing is due or the turn is over. Returns how many."""
+    ends = time.monotonic() + SENDING_SECONDS
+    attempted = dispatch_due(worker, only=first, ends=ends) if first else 0
+    while time.monotonic() < ends and (count := dispatch_due(worker, BATCH, ends=ends)):
         attempted += count
     return attempted
 
 
-def dispatch_due(worker: str, limit: int = 1, only: str | None = None) -> int:
-    """Claim what is due, send it, record what came of it. Returns how many were attempted."""
+def dispatch_due(worker: str, limit: int = 1, only: str | None = None, ends: float | None = None) -> int:
+    """Claim what is due, send it, record what came of it. Returns how many were attempted.
+
+    After `ends`, on this process's monotonic clock, and to a destination that asked to wait, nothing more of a batch
+    is begun.
+    """
     if not may_claim():
         return 0
     claimed = claim(worker, limit, only)
-    ends = time.monotonic() + SENDING_SECONDS
+    recorded_at = time.monotonic()
+    ends = recorded_at + SENDING_SECONDS if ends is None else ends
     sent: list[Sent] = []
-    oldest = 0.0
+    busy: set[str] = set()
     try:
         for item in claimed:
             is_over = item is not claimed[0] and time.monotonic() > ends
-            result = HANDED_BACK if is_over else _send(item)
-            oldest = oldest if sent else time.monotonic()
+            result = HANDED_BACK if is_over or item.target.name in busy else _send(item)
+            if result.outcome is Outcome.THROTTLED:
+                busy.add(item.target.name)
             sent.append((item, result))
-            if time.monotonic() - oldest > TOGETHER_SECONDS:
+            if time.monotonic() - recorded_at > TOGETHER_SECONDS:
                 _record(sent)
+                recorded_at = time.monotonic()
     finally:  # what a provider answered is kept whatever comes of the next
         _record(sent)
     return len(claimed)

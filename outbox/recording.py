@@ -47,8 +47,8 @@ FROM unnest(%(effects)s::text[], %(numbers)s::int[], %(outcomes)s::text[], %(req
 WHERE t.effect_id = a.effect_id AND t.number = a.number
 """
 
-#: The worker never began: it had other effects of its batch to send first, or was held up itself.
-HANDED_BACK = Result(Outcome.NEVER_LEFT, "the worker handed it back unsent: its time to start was over")
+#: The worker never began: others of its batch took the time, it was held up itself, or the destination asked to wait.
+HANDED_BACK = Result(Outcome.NEVER_LEFT, "the worker handed it back unsent")
 
 
 @dataclass(frozen=True, slots=True)

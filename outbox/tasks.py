@@ -6,7 +6,7 @@ import socket
 from celery import shared_task
 
 from outbox import bell, pulse
-from outbox.dispatch import dispatch_all, dispatch_due
+from outbox.dispatch import dispatch_all
 from outbox.erasure import erase_due
 from outbox.leases import due_operations
 from outbox.reconcile import close_expired_leases, due_lookups, look_up_due
@@ -24,8 +24,7 @@ def worker_name() -> str:
 @shared_task
 def dispatch(operation_id: str) -> None:
     """Send one effect if it is still due, by itself; then whatever else is due."""
-    dispatch_due(worker_name(), only=operation_id)
-    dispatch_all(worker_name())
+    dispatch_all(worker_name(), first=operation_id)
 
 
 @shared_task

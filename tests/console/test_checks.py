@@ -43,7 +43,7 @@ UNSAFE_DATABASE = {
     "limits its waits": ("OPTIONS", {"options": "-c lock_timeout=3s"}),
 }
 UNSAFE: dict[str, tuple[str, Any]] = {
-    "Send deadline": ("EFFECT_LEASE_SECONDS", 10),
+    "last send ends": ("EFFECT_LEASE_SECONDS", 10),
     "ACKS_LATE": ("CELERY_TASK_ACKS_LATE", False),
     "REJECT_ON_WORKER_LOST": ("CELERY_TASK_REJECT_ON_WORKER_LOST", False),
     "PREFETCH": ("CELERY_WORKER_PREFETCH_MULTIPLIER", 4),

@@ -1,7 +1,10 @@
 """Batches: each effect of one is its own claim and its own record; none stops, fails or speaks for another."""
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection
@@ -18,7 +21,7 @@ from outbox.reconcile import reconcile
 from outbox.recording import record_all
 from outbox.states import Outcome
 from tests import cast, review
-from tests.outbox.settling import ACCEPTED, NEVER_LEFT, REFUSED, UNKNOWN, change, let_pass
+from tests.outbox.settling import ACCEPTED, NEVER_LEFT, REFUSED, THROTTLED, UNKNOWN, change, let_pass
 from tests.outbox.test_leases import ids, now
 from tests.unguarded import take_guards_away
 from tests.verifying import broken
@@ -37,10 +40,12 @@ class Provider:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.takes: Callable[[], None] = lambda: None
         self.answers: dict[str, Result] = {}
 
     def send(self, target: Target, sending: Sending) -> Result:
         self.asked.append(sending.operation_id)
+        self.takes()
         return self.answers.get(sending.operation_id, ACCEPTED)
 
 
@@ -188,6 +193,32 @@ def test_what_a_batch_has_no_time_for_is_handed_back_and_costs_no_attempt(
     assert set(waiting.values_list("state", "next_step", "attempts_used", "may_have_left", "lease_owner")) == {
         ("dispatching", "send", 0, False, None)
     }
+
+
+def test_once_a_destination_asks_to_wait_the_rest_of_the_batch_is_handed_back(provider: Provider) -> None:
+    provider.answers = {"R-3:pay:v4": THROTTLED}
+
+    count = dispatch_due("worker-1", 10)
+
+    assert (count, provider.asked) == (10, OPERATIONS[:3])
+    assert states() == ["succeeded"] * 2 + ["dispatching"] * 8
+    waiting = Effect.objects.filter(state="dispatching")
+    assert set(waiting.values_list("next_step", "attempts_used", "may_have_left")) == {("send", 0, False)}
+    assert claim("worker-2", limit=10) == []  # nobody asks before the time it named
+    assert broken() == {}
+
+
+def test_a_turn_begins_no_send_after_its_time_however_long_each_took(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [time.monotonic()]
+    monkeypatch.setattr(dispatch, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    provider.takes = lambda: clock.__setitem__(0, clock[0] + 0.6 * dispatch.SENDING_SECONDS)
+
+    tasks.dispatch("R-6:pay:v4")
+
+    assert provider.asked == ["R-6:pay:v4", "R-1:pay:v4"]
+    assert states().count("succeeded") == 2
 
 
 def test_what_was_answered_before_an_adapter_broke_is_recorded(provider: Provider) -> None:
