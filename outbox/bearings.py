@@ -1,6 +1,6 @@
 """Everything a decision about an effect rests on, read for a whole batch in a few statements. Writes nothing.
 
-Needs an open transaction that holds the locks of the runs: what is read here cannot change before it is acted on.
+Whoever acts on it holds the locks of the runs in the same transaction: then nothing of it can change before.
 """
 
 from collections.abc import Sequence

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from approvals.models import DestinationRevision
+from outbox.bearings import Bearing, bearings_of
 from outbox.errors import Quarantined, TooEarly
 from outbox.models import Attempt, Effect, Lookup, Verdict
 from outbox.retry import Capabilities, Position, replayable_until
 from outbox.states import Answer, EffectState, Finding, Outcome, RepairKind
-from outbox.targets import capabilities_of, position_of, revision_of, revoked_approval
 from runs import authority, store
 from runs.chain import rfc3339
 from runs.errors import InvalidTransition, NotFound, VersionConflict
@@ -34,16 +34,21 @@ class Case:
     principal: Principal
 
     @cached_property
+    def _bearing(self) -> Bearing:
+        (found,) = bearings_of([(self.effect, self.run)])
+        return found
+
+    @property
     def destination(self) -> DestinationRevision:
-        return revision_of(self.effect)
+        return self._bearing.destination
 
-    @cached_property
+    @property
     def can(self) -> Capabilities:
-        return capabilities_of(self.destination)
+        return self._bearing.can
 
-    @cached_property
+    @property
     def position(self) -> Position:
-        return position_of(self.effect, self.found.now, may_have_left=self.effect.may_have_left)
+        return self._bearing.position(self.found.now, may_have_left=self.effect.may_have_left)
 
     @cached_property
     def attempts(self) -> list[Attempt]:
@@ -59,7 +64,7 @@ class Case:
 
     @property
     def is_revoked(self) -> bool:
-        return revoked_approval(self.effect) is not None
+        return self._bearing.revoked is not None
 
     @property
     def replay_is_safe(self) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from outbox.bearings import bearings_of
 from outbox.errors import EffectInFlight
 from outbox.following import Fact, Movement, move
 from outbox.models import Effect, Lookup
@@ -12,7 +13,7 @@ from outbox.recording import settling
 from outbox.remediations import open_remediation
 from outbox.retry import Next, after_lookup, proves_from
 from outbox.states import Answer, EffectState, Step
-from outbox.targets import adapter_of, capabilities_of, position_of, revision_of, target_of
+from outbox.targets import adapter_of, capabilities_of, revision_of, target_of
 from runs import authority, store
 from runs.attempts import request_sha256
 from runs.chain import rfc3339
@@ -68,10 +69,9 @@ def _write(
     found = store.read(question.run_key)
     run, now = found.run, found.now
     assert run is not None
-    effect = Effect.objects.get(pk=question.operation_id)
-    row = revision_of(effect)
-    can = capabilities_of(row)
-    at = position_of(effect, now, may_have_left=effect.may_have_left)
+    (bearing,) = bearings_of([(Effect.objects.get(pk=question.operation_id), run)])
+    effect, can = bearing.effect, bearing.can
+    at = bearing.position(now, may_have_left=effect.may_have_left)
     is_current = effect.fence == question.fence and effect.lease_owner is None
     taken = _next(effect, known, after_lookup(known.answer, can, at)) if is_current else None
     settles_from = proves_from(can, at)

@@ -15,7 +15,7 @@ from runs.errors import Unavailable
 from runs.transactions import execute, fetch_row
 from runs.values import NewEntry, RunReading
 
-_READ = f"SELECT {store._RUN_COLUMNS} FROM runs_run r WHERE r.id = ANY(%s)"
+_READ = f"SELECT {store.RUN_COLUMNS} FROM runs_run r WHERE r.id = ANY(%s)"
 _LOCK_FREE = """
 SELECT id FROM runs_run WHERE id = ANY(%s) ORDER BY key FOR NO KEY UPDATE SKIP LOCKED
 """
@@ -61,7 +61,7 @@ def hold_free_runs(ids: Sequence[int]) -> set[int]:
 
 def read_runs(ids: Sequence[int]) -> dict[int, RunReading]:
     """Read these runs by their numbers."""
-    return {row[0]: store._reading(row) for row in execute(_READ, [list(ids)]).fetchall()}
+    return {row[0]: store.reading_of(row) for row in execute(_READ, [list(ids)]).fetchall()}
 
 
 def database_clock() -> datetime:

@@ -21,7 +21,8 @@ from runs.values import Between, Episode, Held, NewEntry, RunReading, RunState, 
 
 JSON = Any
 
-_RUN_COLUMNS = """
+#: What `reading_of` reads, in its order, of a run that the statement calls `r`.
+RUN_COLUMNS = """
     r.id, r.key, r.workflow, r.revision, r.version, r.head_seq, r.head_hash, r.input_version, r.status, r.fields,
     r.active_snapshot, r.created_at, r.updated_at, r.cycle_started_at, r.consent_contract, r.consent_facts, r.held,
     r.candidate_count, r.effect
@@ -29,7 +30,7 @@ _RUN_COLUMNS = """
 
 _READ = f"""
 SELECT i.authority_epoch, i.ledger_epoch, i.is_halted, clock_timestamp(),
-       c.name, c.request_sha256, c.state, c.answer, c.resolution, c.at, e.counted, e.first_at, {_RUN_COLUMNS}
+       c.name, c.request_sha256, c.state, c.answer, c.resolution, c.at, e.counted, e.first_at, {RUN_COLUMNS}
 FROM runs_installation i
 LEFT JOIN runs_run r ON r.key = %s
 LEFT JOIN runs_command c ON c.run_id = r.id AND c.principal = %s AND c.command_id = %s
@@ -173,7 +174,7 @@ def read(key: str, principal: str = "", command_id: str = "", intent: str = "") 
         ledger_epoch=ledger_epoch,
         is_halted=is_halted,
         now=now,
-        run=_reading(row[12:]) if row[12] is not None else None,
+        run=reading_of(row[12:]) if row[12] is not None else None,
         recorded=Recorded(*row[4:10]) if row[4] is not None else None,
         episode=Episode(*row[10:12]) if row[10] is not None else Episode(),
     )
@@ -181,10 +182,11 @@ def read(key: str, principal: str = "", command_id: str = "", intent: str = "") 
 
 def read_by_id(run_id: int) -> RunReading:
     """Read one run by its number."""
-    return _reading(fetch_row(f"SELECT {_RUN_COLUMNS} FROM runs_run r WHERE r.id = %s", [run_id]))
+    return reading_of(fetch_row(f"SELECT {RUN_COLUMNS} FROM runs_run r WHERE r.id = %s", [run_id]))
 
 
-def _reading(row: Sequence[Any]) -> RunReading:
+def reading_of(row: Sequence[Any]) -> RunReading:
+    """The run in a row of `RUN_COLUMNS`."""
     number, key, workflow, revision, version, head_seq, head_hash, input_version = row[:8]
     status, fields, snapshot, created_at, updated_at, cycle_started_at, contract, facts, held, count, effect = row[8:]
     return RunReading(
