@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q
 
 from approvals.models import Artifact, Decision, Snapshot
+from approvals.reviewing import ReviewTerms
 from runs.models import LedgerEntry
 from runs.transactions import execute
 
@@ -51,17 +52,6 @@ def list_snapshots(run_id: int, limit: int) -> list[Snapshot]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewTerms:
-    """By which terms the snapshots of one workflow are decided now."""
-
-    workflow: str
-    authority_version: int
-    quorum: int
-    is_strict: bool
-    reviewers: Sequence[int]  # by number
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewPlace:
     """Where a list of waiting reviews goes on."""
 
@@ -69,7 +59,8 @@ class ReviewPlace:
     snapshot: str
 
 
-_UNDER_REVIEW = """
+#: Every snapshot `s` under review, its run `r`, the terms `t` of its workflow, and in `d` how many approvals count.
+UNDER_REVIEW = """
 FROM jsonb_to_recordset(%(terms)s::jsonb)
      AS t (workflow text, authority_version int, quorum int, is_strict bool, reviewers jsonb)
 JOIN runs_run r ON r.workflow = t.workflow AND r.active_snapshot IS NOT NULL
@@ -92,6 +83,11 @@ _AFTER = "AND (%(at)s::timestamptz IS NULL OR (s.frozen_at, s.id) > (%(at)s::tim
 _IN_ORDER = "ORDER BY s.frozen_at, s.id LIMIT %(limit)s"
 
 
+def terms_params(terms: Sequence[ReviewTerms], ledger_epoch: int, person: int | None = None) -> dict[str, JSON]:
+    """What `UNDER_REVIEW` is asked with: by which terms, and whether a decision is this person's."""
+    return {"person": person, "ledger_epoch": ledger_epoch, "terms": json.dumps([asdict(item) for item in terms])}
+
+
 @dataclass(frozen=True, slots=True)
 class WaitingReview:
     """A snapshot under review with how many approvals of it count, as far as a list can tell, and are needed."""
@@ -112,20 +108,19 @@ class ReviewsAsked:
 
     @property
     def _params(self) -> dict[str, JSON]:
-        terms = json.dumps([asdict(item) for item in self.terms])
-        return {"person": self.person_id, "ledger_epoch": self.ledger_epoch, "terms": terms}
+        return terms_params(self.terms, self.ledger_epoch, self.person_id)
 
     def count(self) -> int:
         """How many there are; `COUNTED_AT_MOST` stands for as many or more."""
         condition = _STUCK if self.stuck else _MINE
-        statement = f"SELECT count(*) FROM (SELECT {_UNDER_REVIEW} {condition} LIMIT {COUNTED_AT_MOST}) found"
+        statement = f"SELECT count(*) FROM (SELECT {UNDER_REVIEW} {condition} LIMIT {COUNTED_AT_MOST}) found"
         [(number,)] = execute(statement, self._params).fetchall()
         return int(number)
 
     def page(self, limit: int, after: ReviewPlace | None) -> list[WaitingReview]:
         """The oldest first, after a place."""
         statement = (
-            f"SELECT s.id, d.given, t.quorum {_UNDER_REVIEW} {_STUCK if self.stuck else _MINE} {_AFTER} {_IN_ORDER}"
+            f"SELECT s.id, d.given, t.quorum {UNDER_REVIEW} {_STUCK if self.stuck else _MINE} {_AFTER} {_IN_ORDER}"
         )
         place = {"at": after and after.frozen_at, "after": after and after.snapshot, "limit": limit}
         found = execute(statement, self._params | place).fetchall()

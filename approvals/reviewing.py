@@ -4,7 +4,7 @@ Reads and judges; writes nothing. Everything about authority is as of the epoch 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,12 +27,29 @@ from runs.values import Principal, RunReading
 JSON = Any
 
 
-def eligible_people(policy: Policy) -> dict[int, str]:
-    """Everybody who reviews under this policy now, by number."""
+def reviewers_of(policy: Policy, workflow: str, epoch: int) -> dict[int, str]:
+    """Everybody who reviews a workflow under this policy, by number, as of an authority epoch."""
     people = Person.objects.filter(
         is_active=True, roles__contains=[Role.REVIEWER.value], workflow_groups__overlap=sorted(policy.reviewers)
     )
-    return dict(people.values_list("pk", "username"))
+    return authority.cached(epoch, ("reviewers", workflow), lambda: dict(people.values_list("pk", "username")))
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewTerms:
+    """By which terms the snapshots of one workflow are decided now."""
+
+    workflow: str
+    authority_version: int
+    quorum: int
+    is_strict: bool
+    reviewers: Sequence[int]  # by number
+
+
+def terms_of(policy: Policy, workflow: str, epoch: int) -> ReviewTerms:
+    """By which terms the snapshots of a workflow are decided, as of an authority epoch."""
+    able = list(reviewers_of(policy, workflow, epoch))
+    return ReviewTerms(workflow, policy.authority_version, policy.quorum, policy.separation == "strict", able)
 
 
 @dataclass(frozen=True)
@@ -56,9 +73,7 @@ class Review:
 
     @cached_property
     def reviewers(self) -> dict[int, str]:
-        return authority.cached(
-            self.found.authority_epoch, ("reviewers", self.run.workflow), lambda: eligible_people(self.policy)
-        )
+        return reviewers_of(self.policy, self.run.workflow, self.found.authority_epoch)
 
     @cached_property
     def given(self) -> list[Given]:

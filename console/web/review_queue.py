@@ -4,10 +4,9 @@ nobody can complete any more."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
-from approvals.queries import ReviewPlace, ReviewsAsked, ReviewTerms, WaitingReview
-from approvals.reviewing import eligible_people
+from approvals.queries import ReviewPlace, ReviewsAsked, WaitingReview
+from approvals.reviewing import ReviewTerms, terms_of
 from console.cursors import CursorType
 from console.hostile import Shown
 from console.lookalikes import inspect_name
@@ -82,9 +81,7 @@ def _terms(viewer: Viewer, *, stuck: bool) -> list[ReviewTerms]:
         policy = authority.policy_of(slug, viewer.epoch)
         if not stuck and not is_reviewer(viewer.principal, policy):
             continue
-        able = authority.cached(viewer.epoch, ("reviewers", slug), partial(eligible_people, policy))
-        is_strict = policy.separation == "strict"
-        terms.append(ReviewTerms(slug, policy.authority_version, policy.quorum, is_strict, list(able)))
+        terms.append(terms_of(policy, slug, viewer.epoch))
     return terms
 
 

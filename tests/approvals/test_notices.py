@@ -108,6 +108,15 @@ def test_of_a_review_that_has_its_approvals_nobody_is_told() -> None:
     assert told() == []
 
 
+def test_approvals_that_count_no_more_leave_the_review_waiting() -> None:
+    wants_mail(review.bea())
+    review.approve(cast.ben(), snapshot := review.report_ready_for_review())
+    review.approve(review.reviewer("kim"), snapshot)
+    policy_change(cast.dora(), "report", quorum=2)  # who approved under the old terms is asked again
+
+    assert told() == [(snapshot, "email", "bea")]
+
+
 def test_of_a_compensation_reviewers_are_told_though_its_run_was_sent() -> None:
     wants_mail(cast.ben())
     review.bea()
