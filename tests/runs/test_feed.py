@@ -8,6 +8,7 @@ import pytest
 from runs import feed
 from runs.feed import Event, Place, read_feed
 from tests import cast
+from tests.feeding import await_feed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,6 +28,7 @@ def told(events: tuple[Event, ...]) -> list[tuple[str, int]]:
 
 def everything(workflows: tuple[str, ...] = ("refund",), limit: int = 50) -> list[tuple[str, int]]:
     """The whole feed, read stretch by stretch."""
+    await_feed()
     place, found = Place(), []
     while (stretch := read_feed(workflows, place, limit)).next is not None:
         found += told(stretch.events)
@@ -64,6 +66,7 @@ def test_an_entry_written_by_an_older_transaction_is_never_skipped(slow_writer: 
     cast.command(cast.ada(), "R-1", "add-tag", tag="a")
     during = read_feed(["refund"], before.next or Place(), 50)
     slow_writer.commit()
+    await_feed()
     after = read_feed(["refund"], before.next or Place(), 50)
 
     assert told(before.events) == []
@@ -74,6 +77,7 @@ def test_an_entry_written_by_an_older_transaction_is_never_skipped(slow_writer: 
 def test_entries_of_older_transactions_come_before_those_of_younger_ones(app_dsn: str) -> None:
     cast.run_received("R-1")
     cast.run_received("R-2")
+    await_feed()
     place = read_feed(["refund"], Place(), 50).next or Place()
     append = """
         WITH step AS (
@@ -94,16 +98,19 @@ def test_entries_of_older_transactions_come_before_those_of_younger_ones(app_dsn
         hidden = read_feed(["refund"], place, 50)
 
     assert hidden.next is None
+    await_feed()
     assert told(read_feed(["refund"], place, 50).events) == [("R-2", 2), ("R-1", 2)]
 
 
 def test_the_feed_ends_without_a_next_place_and_goes_on_from_the_last_one() -> None:
     cast.run_received("R-1")
+    await_feed()
     first = read_feed(["refund"], Place(), 50)
     assert first.next is not None
 
     nothing = read_feed(["refund"], first.next, 50)
     cast.command(cast.ada(), "R-1", "add-tag", tag="a")
+    await_feed()
     more = read_feed(["refund"], first.next, 50)
 
     assert (nothing.events, nothing.next) == ((), None)

@@ -8,6 +8,7 @@ from pytest_django import DjangoAssertNumQueries as Queries
 from runs.models import Installation
 from tests import cast
 from tests.console.api.caller import Caller, as_agent, as_nobody, as_person, problem, told
+from tests.feeding import await_feed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,6 +24,7 @@ def bot() -> Caller:
 
 def follow(caller: Caller, **query: Any) -> tuple[list[dict[str, Any]], str]:
     """Everything from a cursor on, and the cursor used last."""
+    await_feed()
     found: list[dict[str, Any]] = []
     while True:
         body = told(caller.get("/events/", query))
@@ -81,6 +83,7 @@ def test_a_stretch_takes_as_many_queries_whatever_it_holds(count: int, django_as
         cast.command(cast.ada(), "R-42", "add-tag", tag=f"t{number}")
     bot = as_agent(cast.agent())
     bot.get("/events/")
+    await_feed()
 
     # who asks, the epochs of ledger and authority; the feed itself is read past Django's cursor
     with django_assert_num_queries(3):
