@@ -22,11 +22,12 @@ log = structlog.get_logger(__name__)
 PAUSE_SECONDS = 5
 
 
-class ForgivingCache(RedisCache):
+class ForgivingCache(BaseCache):
     """The broker's cache, and the memory of this process while the broker cannot be reached."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
-        super().__init__(server, params)
+        super().__init__(params)
+        self._broker = RedisCache(server, params)
         self._here = LocMemCache(f"instead-of-{server}", {})
         self._paused_until = 0.0
 
@@ -42,10 +43,13 @@ class ForgivingCache(RedisCache):
     def delete(self, key: Any, version: int | None = None) -> bool:
         return self._try(lambda cache: cache.delete(key, version))
 
+    def clear(self) -> None:
+        self._try(lambda cache: cache.clear())
+
     def _try(self, ask: Callable[[BaseCache], T]) -> T:
         if time.monotonic() >= self._paused_until:
             try:
-                return ask(super())  # type: ignore[arg-type]  # the same methods, of the class above
+                return ask(self._broker)
             except (RedisError, OSError) as error:
                 self._paused_until = time.monotonic() + PAUSE_SECONDS
                 log.warning("cache_down", cause=type(error).__name__, seconds=PAUSE_SECONDS)

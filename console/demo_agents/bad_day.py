@@ -56,10 +56,10 @@ class BadDay:
             return
         rows = self.desk.get("/runs/", workflow="report", status="ready_for_review", limit="1").body.get("items", ())
         if rows:
-            self._misbehave(mode="apply-then-drop")
             self._approve(self.desk.get(f"/runs/{rows[0]['key']}/").body)
 
     def _approve(self, run: Mapping[str, JSON]) -> None:
+        """Approve what is under review, and let the answer to what goes out by it be lost."""
         snapshot = run.get("active_snapshot")
         shown = self.desk.get(f"/snapshots/{snapshot}/").body
         if shown.get("state") != "active" or shown["approvals_active"] >= shown["approvals_needed"]:
@@ -72,6 +72,7 @@ class BadDay:
             "authority_epoch": shown["authority_epoch"],
             "reason": "Read in full; the figures fit the research.",
         }
+        self._misbehave(mode="apply-then-drop")
         answer = self.desk.post(f"/snapshots/{snapshot}/decisions/", decision)
         self.pace.say(f"{self.name}: {snapshot} approve: {answer.code or 'done'}")
 
