@@ -10,11 +10,10 @@ from pytest_django import DjangoDbBlocker
 
 import approvals
 from approvals.privileges import PRIVILEGES
-from approvals.standing import revoke_standing_approval, standing_ref
 from runs import authority, catalog
-from tests import attacking, cast, review
+from tests import attacking, cast
 from tests.approvals.attacks import BEHIND_ANOTHER, BY_APPLICATION, BY_OWNER, NOT_ALLOWED, SQLSTATES
-from tests.approvals.test_standing import give
+from tests.approvals.scene import scene_of_review
 from tests.attacking import CHECK, attacks, refusal_of
 
 pytestmark = pytest.mark.django_db
@@ -29,15 +28,7 @@ def scene(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
     catalog.forget()
     with django_db_blocker.unblock():
         cast.workflow("refund")
-        give()
-        review.refund_working("R-8")
-        review.freeze(review.cashier(), "R-8", "pay")
-        revoke_standing_approval(cast.ben(), standing_ref(give().row.pk), "rv-1", "Stop.")
-        snapshot = review.report_reviewed()
-        review.revoke(cast.ben(), review.approve(review.reviewer("cleo"), snapshot).answer["decision"])
-        review.refund_working("R-7", amount="95.00")
-        review.deny(cast.ben(), review.freeze(review.cashier(), "R-7", "pay").answer["snapshot"])
-        review.freeze(review.cashier(), "R-7", "pay")
+        scene_of_review()
         yield
         call_command("flush", interactive=False, verbosity=0)
         authority.forget()

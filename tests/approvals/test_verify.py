@@ -8,15 +8,14 @@ import pytest
 from pytest_django import Settings
 
 from approvals import blobs
-from approvals.standing import revoke_standing_approval, standing_ref
 from approvals.verify import INVARIANTS
 from runs import authority
 from runs.administration import set_person
 from runs.states import Role
 from runs.values import Principal
 from tests import cast, review
+from tests.approvals.scene import scene_of_review
 from tests.approvals.test_artifacts import LARGE
-from tests.approvals.test_standing import give
 from tests.unguarded import take_guards_away
 from tests.verifying import broken, do
 
@@ -26,15 +25,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def history() -> None:
     """R-42 is approved by Ben, no longer by Cleo; R-7 is under review anew after a deny; R-8 went out standing."""
-    give()
-    review.refund_working("R-8")
-    review.freeze(review.cashier(), "R-8", "pay")
-    revoke_standing_approval(cast.ben(), standing_ref(give().row.pk), "rv-1", "Stop.")
-    snapshot = review.report_reviewed()
-    review.revoke(cast.ben(), review.approve(review.reviewer("cleo"), snapshot).answer["decision"])
-    review.refund_working("R-7", amount="95.00")
-    review.deny(cast.ben(), review.freeze(review.cashier(), "R-7", "pay").answer["snapshot"])
-    review.freeze(review.cashier(), "R-7", "pay")
+    scene_of_review()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from outbox import authorization
 from runs import store
 from runs.models import LedgerEntry
-from tests.sync import PATIENCE_SECONDS, Actor, stopped_after, wait_until_blocked
+from tests.sync import PATIENCE_SECONDS, Actor, Gate, stopped_after, wait_until_blocked
 from tests.unguarded import guards_off
 
 Work = Callable[[], Any]
@@ -21,15 +21,24 @@ STEP: Seam = (store, "step")
 CONDITION = "AND version = %(read_version)s AND head_seq = %(read_head)s"
 
 
-def race(
-    monkeypatch: pytest.MonkeyPatch, ahead: Work, behind: Work, seam: Seam = STEP
-) -> tuple[Actor[Any], Actor[Any]]:
-    """`ahead` has written and not committed when `behind` wants the run, and is shown waiting. Both have ended."""
+@contextmanager
+def begun(
+    monkeypatch: pytest.MonkeyPatch, ahead: Work, behind: Work, seam: Seam
+) -> Iterator[tuple[Actor[Any], Actor[Any], Gate]]:
+    """`ahead` has written and not committed, and stays so until its gate opens; `behind` has started."""
     first, second = Actor("ahead", ahead), Actor("behind", behind)
     with monkeypatch.context() as seams, stopped_after(seams, seam, first) as gate:
         first.start()
         gate.wait_until_reached()
         second.start()
+        yield first, second, gate
+
+
+def race(
+    monkeypatch: pytest.MonkeyPatch, ahead: Work, behind: Work, seam: Seam = STEP
+) -> tuple[Actor[Any], Actor[Any]]:
+    """`ahead` has written and not committed when `behind` wants the run, and is shown waiting. Both have ended."""
+    with begun(monkeypatch, ahead, behind, seam) as (first, second, gate):
         wait_until_blocked(second, by=first)
         gate.open()
         second.ended.wait(PATIENCE_SECONDS)
@@ -40,11 +49,8 @@ def pass_by(
     monkeypatch: pytest.MonkeyPatch, ahead: Work, behind: Work, seam: Seam = STEP
 ) -> tuple[Actor[Any], Actor[Any]]:
     """`ahead` has written and not committed while `behind`, which does not wait, runs to its end."""
-    first, second = Actor("ahead", ahead), Actor("behind", behind)
-    with monkeypatch.context() as seams, stopped_after(seams, seam, first) as gate:
-        first.start()
-        gate.wait_until_reached()
-        second.start().ended.wait(PATIENCE_SECONDS)
+    with begun(monkeypatch, ahead, behind, seam) as (first, second, _):
+        second.ended.wait(PATIENCE_SECONDS)
     return first, second
 
 

@@ -1,11 +1,10 @@
 """An operator settles a case while somebody else writes, proposes, claims or settles: both orders, proven blocking."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from runs import escalations, store
+from runs import escalations
 from runs.claims import claim
 from runs.errors import AlreadyDecided, Unavailable, VersionConflict
 from runs.escalations import Resolution, ResolutionRequest, resolve
@@ -15,11 +14,11 @@ from runs.refusals import escalation_ref
 from runs.values import Principal
 from runs.verbs import Verb
 from tests import cast
-from tests.sync import Actor, rivals_before, stopped_after, wait_until_blocked
+from tests.races.pairs import STEP, race
+from tests.sync import rivals_before
 
 JSON = Any
 KEY = "R-42"
-STEP = (store, "step")
 
 
 @pytest.fixture(autouse=True)
@@ -66,19 +65,6 @@ def story() -> list[tuple[int, int, str, str]]:
     """The ledger after the case was opened."""
     rows = LedgerEntry.objects.filter(run__key=KEY, seq__gt=3).order_by("seq")
     return list(rows.values_list("seq", "version", "kind", "actor"))
-
-
-def race(
-    monkeypatch: pytest.MonkeyPatch, ahead: Callable[[], Any], behind: Callable[[], Any]
-) -> tuple[Actor[Any], Actor[Any]]:
-    """`ahead` has written and not committed when `behind` wants the run."""
-    first, second = Actor("ahead", ahead), Actor("behind", behind)
-    with monkeypatch.context() as seams, stopped_after(seams, STEP, first) as gate:
-        first.start()
-        gate.wait_until_reached()
-        second.start()
-        wait_until_blocked(second, by=first)
-    return first, second
 
 
 # ---- against a write of the same field -------------------------------------------------------------------
@@ -133,9 +119,10 @@ def test_a_write_of_what_the_operator_applied_is_already_so(monkeypatch: pytest.
 def test_unrelated_traffic_and_a_resolution_are_both_kept(
     bot: Principal, monkeypatch: pytest.MonkeyPatch, resolver_first: bool
 ) -> None:
-    pair = [lambda: settle(mara()), lambda: add_tag(bot)]
+    one, other = (lambda: settle(mara())), (lambda: add_tag(bot))
+    ahead, behind = (one, other) if resolver_first else (other, one)
 
-    for actor in race(monkeypatch, *(pair if resolver_first else pair[::-1])):
+    for actor in race(monkeypatch, ahead, behind):
         actor.result()
 
     run = cast.reading(KEY)

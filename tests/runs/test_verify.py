@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from django.db import InternalError, connection
+from django.db import InternalError
 
 from runs import store
 from runs.chain import link
@@ -21,6 +21,7 @@ from runs.verify.fold import redo
 from tests import cast
 from tests.sync import run_apart
 from tests.unguarded import take_guards_away
+from tests.verifying import broken, do
 
 KEY = "R-2"
 
@@ -42,17 +43,8 @@ def unguarded(history: None) -> None:
 
 
 def found(seen: Counter[str] | None = None) -> dict[str, list[str]]:
-    """Where each broken invariant is broken."""
-    by_name: dict[str, list[str]] = {}
-    for check in INVARIANTS:
-        for violation in check.find(Counter() if seen is None else seen):
-            by_name.setdefault(violation.invariant, []).append(violation.where)
-    return by_name
-
-
-def do(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
+    """Where each broken invariant of runs is broken."""
+    return broken(INVARIANTS, seen)
 
 
 def retell(seq: int, **other: Any) -> None:
