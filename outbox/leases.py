@@ -21,6 +21,7 @@ from outbox.states import EffectState, Step
 from outbox.targets import target_of
 from runs import store
 from runs.authority import suspended_workflows
+from runs.lock_classes import LockClass
 from runs.locks import hold_run
 from runs.many import database_clock
 from runs.transactions import durable, execute
@@ -53,8 +54,9 @@ SELECT e.operation_id, e.run_id, e.destination, d.recognises_repeats
 # A plan made once for every limit would sort all that waits; one made for this limit reads the index in its order.
 _PLAN_EACH = "SET LOCAL plan_cache_mode = force_custom_plan"
 _PLAN_AS_EVER = "SET LOCAL plan_cache_mode = auto"
-_HOLD_PLACES = """
-SELECT pg_advisory_xact_lock(1129073235, hashtext(name)) FROM (SELECT unnest(%s::text[]) AS name ORDER BY 1) AS n
+_HOLD_PLACES = f"""
+SELECT pg_advisory_xact_lock({LockClass.DESTINATION.value}, hashtext(name))
+FROM (SELECT unnest(%s::text[]) AS name ORDER BY 1) AS n
 """
 _IN_FLIGHT = """
 SELECT destination, count(*) FROM outbox_effect

@@ -13,11 +13,12 @@ import psycopg
 from django.db import OperationalError, connection, transaction
 
 from runs.errors import Unavailable
+from runs.lock_classes import LockClass
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-AUTHORITY_LOCK = (1129073234, 1)  # any two numbers that nothing else uses
+AUTHORITY_LOCK = (LockClass.AUTHORITY.value, 1)
 TRIES = 3
 DEADLOCK = "40P01"
 COMMIT_UNKNOWN = "The database was lost during the commit: ask for the id to learn what became of it."

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from runs.errors import Fault, Malformed
+from runs.lock_classes import LockClass
 from runs.transactions import fetch_row
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ EVERY_SECONDS = 0.25
 #: When to ask again after there was no place.
 ASK_AGAIN_SECONDS = 2
 
-PLACE_LOCK = 1129073235  # any number that no other lock uses
+PLACE_LOCK = LockClass.WAITING_REQUEST.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,10 @@ from tests.console.api.caller import Response, as_agent, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-_WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted"
+_WAITING = """
+SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+WHERE l.locktype = 'advisory' AND l.classid = %s AND l.granted
+"""
 
 
 def places_taken(observer: psycopg.Connection) -> int:
