@@ -7,7 +7,8 @@ marked as done without a second person for ever.
 import os
 from abc import abstractmethod
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,16 +55,12 @@ class ActingCommand(BaseCommand):
     def handle(self, *_: Any, reason: str, dry_run: bool, **options: Any) -> None:
         if self.needs_reason and not reason.strip():
             raise CommandError("Say why: --reason must not be blank.")
-        try:
+        with refusals_in_words(" Nothing was changed."):
             plan = self.plan(options)
             if dry_run:
                 self.stdout.write(f"Would {plan.words}.{_mark(plan)}")
             else:
                 self._do(plan, By(command_line.actor(), reason, without_second_person=bool(plan.gains)))
-        except ClearanceError as refusal:
-            raise CommandError(_in_words(refusal)) from refusal
-        except OperationalError as error:
-            raise CommandError("The database cannot be reached, or is busy. Nothing was changed.") from error
 
     def _do(self, plan: Plan, by: By) -> None:
         handed_over = plan.act(by)
@@ -71,6 +68,17 @@ class ActingCommand(BaseCommand):
             self.stdout.write(handed_over)
         else:
             self.stdout.write(f"Done and in force: {plan.words}.{_mark(plan)}")
+
+
+@contextmanager
+def refusals_in_words(besides: str = "") -> Iterator[None]:
+    """Whatever is refused inside ends the command with one sentence; `besides` is said of a database out of reach."""
+    try:
+        yield
+    except ClearanceError as refusal:
+        raise CommandError(_in_words(refusal)) from refusal
+    except OperationalError as error:
+        raise CommandError(f"The database cannot be reached, or is busy.{besides}") from error
 
 
 def _mark(plan: Plan) -> str:

@@ -1,9 +1,12 @@
 """The commands that do a worker's work once: what they do, what they say, and that a dry run does nothing."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from io import StringIO
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 
 from outbox.models import Attempt, Effect
@@ -56,3 +59,21 @@ def test_reconciling_closes_leases_and_asks() -> None:
         "1 leases closed, 2 outcomes asked about.\n", "0 leases closed, 0 outcomes asked about.\n",
     )  # fmt: skip
     assert set(Effect.objects.values_list("state", flat=True)) == {"succeeded"}
+
+
+@pytest.mark.parametrize("command", ["drain_outbox", "reconcile", "verify"])
+def test_without_its_database_a_command_says_so_in_one_line(command: str, process_environment: dict[str, str]) -> None:
+    environment = process_environment | {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "manage.py", command],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("CommandError: ") and "the database cannot be reached" in line.lower()

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from console.management.acting import refusals_in_words
 from outbox.dispatch import BATCH, dispatch_due
 from outbox.leases import due_operations
 from outbox.tasks import worker_name
@@ -20,6 +21,10 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="name what is due, and send nothing")
 
     def handle(self, *_: Any, dry_run: bool, **__: Any) -> None:
+        with refusals_in_words():
+            self._pass(dry_run=dry_run)
+
+    def _pass(self, *, dry_run: bool) -> None:
         if dry_run:
             due = due_operations(SHOWN)
             self.stdout.write("\n".join([*due, f"{len(due)} due; nothing was sent."]))

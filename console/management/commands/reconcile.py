@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from console.management.acting import refusals_in_words
 from outbox.reconcile import due_lookups, expired_leases, reconcile
 
 
@@ -15,6 +16,10 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="name what would be done, and do nothing")
 
     def handle(self, *_: Any, dry_run: bool, **__: Any) -> None:
+        with refusals_in_words():
+            self._pass(dry_run=dry_run)
+
+    def _pass(self, *, dry_run: bool) -> None:
         if dry_run:
             lines = [f"close the lease of {number}" for number in expired_leases()]
             lines += [f"ask about {number}" for number in due_lookups()]

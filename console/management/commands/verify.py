@@ -13,6 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from approvals import verify as approvals
+from console.management.acting import refusals_in_words
 from outbox import verify as outbox
 from runs import verify as runs
 from runs.verify.checks import Check, Violation, frozen_view
@@ -30,7 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, json: bool, **__: Any) -> None:
         seen: Counter[str] = Counter()
-        with frozen_view():
+        with refusals_in_words(), frozen_view():
             count = self._print_json(seen) if json else self._print_lines(seen)
         if count:
             raise CommandError(f"{count} violation{'s' * (count > 1)}.")
