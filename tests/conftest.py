@@ -13,6 +13,7 @@ from django.db import connection
 from console import sending
 from runs import authority, catalog
 from tests import services
+from tests.sandbox import Sandbox, running_sandbox
 from tests.services import Services
 
 _SERVICES = pytest.StashKey[Services]()
@@ -98,6 +99,13 @@ def as_application(transactional_db: None, app_dsn: str) -> Iterator[None]:
     yield
     connection.close()
     connection.settings_dict.update(owner)
+
+
+@pytest.fixture
+def provider(db: None) -> Iterator[Sandbox]:
+    """The sandbox provider, to be registered as a destination; at the end only approved bytes came to it."""
+    with running_sandbox() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from pytest_django.fixtures import Settings
 
 from approvals.destinations import newest_revision
 from approvals.models import Decision, Snapshot, StandingApproval
-from console import demo
+from console import demo, sandbox
 from console.demo_agents import parts, reports, stories
 from console.demo_agents.desk import TRIES, Answer, Credential, Desk, DeskClosed
 from console.demo_agents.errands import Proposal, Run, Worker, command
@@ -35,6 +35,7 @@ from runs import authority
 from runs.models import Conflict, Escalation
 from tests import cast
 from tests.processes import is_alive, wait_until
+from tests.sandbox import require_approved
 
 JSON = Any
 FOLDER = Path(parts.__file__).parent
@@ -496,7 +497,7 @@ def server(home: Path, process_environment: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture
 def provider(home: Path, process_environment: dict[str, str]) -> Iterator[Path]:
-    """The sandbox provider of the demo; gives its ledger."""
+    """The sandbox provider of the demo; gives its ledger, into which only approved bytes came."""
     ledger = home / "sandbox-ledger.jsonl"
     port = str(sandbox_port(settings.CLEARANCE_PORT))
     process = started(
@@ -506,6 +507,7 @@ def provider(home: Path, process_environment: dict[str, str]) -> Iterator[Path]:
         yield ledger
     finally:
         stop(process)
+    require_approved(sandbox.Provider(ledger).deliveries)
 
 
 def agents_at_work(home: Path, server: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -1,7 +1,7 @@
 """Batches: each effect of one is its own claim and its own record; none stops, fails or speaks for another."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Snapshot
+from console import sandbox
 from outbox import dispatch, tasks
 from outbox.dispatch import dispatch_all, dispatch_due
 from outbox.leases import Claimed, claim
@@ -23,6 +24,7 @@ from outbox.states import Outcome
 from tests import cast, review
 from tests.outbox.settling import ACCEPTED, NEVER_LEFT, REFUSED, THROTTLED, UNKNOWN, change, let_pass
 from tests.outbox.test_leases import ids, now
+from tests.sandbox import require_approved
 from tests.unguarded import take_guards_away
 from tests.verifying import broken
 
@@ -39,21 +41,24 @@ class Provider:
     can_recognise_repeats, can_look_up, can_cancel = True, True, True
 
     def __init__(self) -> None:
+        self.memory = sandbox.Provider()
         self.asked: list[str] = []
         self.takes: Callable[[], None] = lambda: None
         self.answers: dict[str, Result] = {}
 
     def send(self, target: Target, sending: Sending) -> Result:
+        self.memory.receive(sending.idempotency_key, sending.payload)
         self.asked.append(sending.operation_id)
         self.takes()
         return self.answers.get(sending.operation_id, ACCEPTED)
 
 
 @pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Provider:
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     provider = Provider()
     monkeypatch.setitem(ADAPTERS, "http", provider)
-    return provider
+    yield provider
+    require_approved(provider.memory.deliveries)
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from tests import review
 from tests.outbox.providers.servers import Web, answer
 from tests.outbox.settling import UNKNOWN, attempt, change, claimed
 from tests.outbox.test_leases import now
+from tests.sandbox import Sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -24,19 +25,18 @@ def said(*words: str) -> str:
     return out.getvalue()
 
 
-def test_draining_sends_everything_that_is_due() -> None:
-    with Web(answer(200, b'{"id": "p-1"}')).on() as port:
-        review.destination("payments", url=f"http://localhost:{port}/deliver")
-        for key in ("R-1", "R-2", "R-3"):
-            review.refund_approved(key)
-        change(review.effect_of("R-3"), next_at=now() + timedelta(hours=1))
+def test_draining_sends_everything_that_is_due(provider: Sandbox) -> None:
+    provider.register()
+    for key in ("R-1", "R-2", "R-3"):
+        review.refund_approved(key)
+    change(review.effect_of("R-3"), next_at=now() + timedelta(hours=1))
 
-        named = said("drain_outbox", "--dry-run")
-        before = Attempt.objects.count()
-        told, again = said("drain_outbox"), said("drain_outbox")
+    named = said("drain_outbox", "--dry-run")
+    before = Attempt.objects.count()
+    told, again = said("drain_outbox"), said("drain_outbox")
 
     assert (named, before) == ("R-1:pay:v4\nR-2:pay:v4\n2 due; nothing was sent.\n", 0)
-    assert (told, again) == ("2 attempted.\n", "0 attempted.\n")
+    assert (told, again, len(provider.deliveries)) == ("2 attempted.\n", "0 attempted.\n", 2)
     assert list(Effect.objects.order_by("pk").values_list("state", flat=True)) == ["succeeded", "succeeded", "pending"]
 
 

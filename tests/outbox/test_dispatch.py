@@ -1,8 +1,6 @@
 """Dispatch against the real sandbox provider: every fault it can have, and both ledgers agree on what came of it."""
 
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -22,54 +20,9 @@ from tests import cast, review
 from tests.outbox.settling import change, let_pass
 from tests.outbox.test_leases import now
 from tests.review import REFUND
+from tests.sandbox import Sandbox
 
 pytestmark = pytest.mark.django_db
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """The running provider."""
-
-    provider: sandbox.Provider
-    url: str
-
-    def register(self, *, dedupe: bool = True, lookup: bool = True, **terms: Any) -> None:
-        """Register it as what it can do, and let it be no more than that."""
-        self.provider.control.dedupe, self.provider.control.lookup = dedupe, lookup
-        declared: dict[str, Any] = {
-            "adapter": "sandbox",
-            "url": f"{self.url}/deliver",
-            "lookup_url": f"{self.url}/lookup" if lookup else "",
-            "recognises_repeats": dedupe,
-            "key_retention_seconds": 86400 if dedupe else None,
-        }
-        review.destination("payments", **declared | terms)
-
-    def fails_once(self, mode: str) -> None:
-        self.provider.control.mode, self.provider.control.count = mode, 1
-
-    @property
-    def applied(self) -> int:
-        return sum(item.applied for item in self.provider.deliveries)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    running = sandbox.serve(0, None)
-    thread = threading.Thread(target=running.serve_forever, args=[0.01])
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join()
-
-
-@pytest.fixture
-def provider(server: Any) -> Iterator[Sandbox]:
-    memory = sandbox.Provider()
-    server.RequestHandlerClass.provider = memory
-    yield Sandbox(memory, f"http://127.0.0.1:{server.server_address[1]}")
-    memory.stopping.set()
 
 
 def quick() -> None:
@@ -163,26 +116,26 @@ def test_what_a_fault_comes_to_and_that_both_ledgers_agree(
 
     state, attempts, requests, applied = fate
     assert (effect.state, Attempt.objects.count()) == (state, attempts)
-    assert (len(provider.provider.deliveries), provider.applied) == (requests, applied)
+    assert (len(provider.deliveries), provider.applied) == (requests, applied)
     assert cast.reading(REFUND).state.status == STATUS[state]
-    bodies = {f"sha256:{item.body_sha256}" for item in provider.provider.deliveries}
+    bodies = {f"sha256:{item.body_sha256}" for item in provider.deliveries}
     assert bodies == {effect.payload_sha256} == {effect.snapshot.payload_sha256}
-    assert {item.key for item in provider.provider.deliveries} == {"R-7:pay:v4" if dedupe or lookup else ""}
+    assert {item.key for item in provider.deliveries} == {"R-7:pay:v4" if dedupe or lookup else ""}
     if state == "succeeded":
         assert applied == 1
     if not dedupe:
-        assert len(provider.provider.deliveries) == 1 or mode == "throttle"  # which proves that nothing happened
+        assert len(provider.deliveries) == 1 or mode == "throttle"  # which proves that nothing happened
 
 
 def test_a_provider_that_declares_a_look_up_and_cannot_be_asked_is_no_reason_to_guess(provider: Sandbox) -> None:
     provider.register(dedupe=False, lookup=True)
-    provider.provider.control.lookup = False
+    provider.control.lookup = False
     effect = review.refund_approved()
     provider.fails_once("apply-then-drop")
 
     settle(effect)
 
-    assert (effect.state, len(provider.provider.deliveries)) == ("needs_reconciliation", 1)
+    assert (effect.state, len(provider.deliveries)) == ("needs_reconciliation", 1)
     assert effect.because == "the provider cannot tell; the provider does not recognise repeats"
 
 
@@ -195,18 +148,17 @@ def test_a_provider_that_forgot_the_key_is_not_asked_to_recognise_it(provider: S
 
     settle(effect)
 
-    assert (effect.state, len(provider.provider.deliveries)) == ("needs_reconciliation", 1)
+    assert (effect.state, len(provider.deliveries)) == ("needs_reconciliation", 1)
 
 
 def test_a_provider_that_has_other_bytes_under_the_key_stops_everything(provider: Sandbox) -> None:
     provider.register(lookup=False)
     effect = review.refund_approved()
-    other = sandbox.Delivery(1, effect.idempotency_key, "0" * 64, "2030-01-01T00:00:00Z", applied=True)
-    provider.provider.deliveries.append(other)
+    provider.applies_for_others(effect.idempotency_key, b"{}")
 
     settle(effect)
 
-    assert (effect.state, len(provider.provider.deliveries)) == ("needs_reconciliation", 2)
+    assert (effect.state, len(provider.deliveries)) == ("needs_reconciliation", 2)
     assert "drifted" in effect.because
 
 
@@ -231,7 +183,7 @@ def test_all_that_is_due_is_sent_one_after_the_other(provider: Sandbox) -> None:
 
     counts = [dispatch_due("worker-1") for _ in range(4)]
 
-    assert (counts, len(provider.provider.deliveries)) == ([1, 1, 1, 0], 3)
+    assert (counts, len(provider.deliveries)) == ([1, 1, 1, 0], 3)
 
 
 def test_nothing_is_sent_once_the_time_to_start_is_over(provider: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +198,7 @@ def test_nothing_is_sent_once_the_time_to_start_is_over(provider: Sandbox, monke
     dispatch_due("worker-1")
 
     effect.refresh_from_db()
-    assert provider.provider.deliveries == []
+    assert provider.deliveries == []
     assert (effect.state, effect.next_step, effect.may_have_left) == ("dispatching", "send", False)
     assert Attempt.objects.get().outcome == "never-left"
 
@@ -267,7 +219,7 @@ def test_nothing_is_sent_once_the_lease_is_lost(provider: Sandbox, monkeypatch: 
     dispatch_due("worker-1")
 
     effect.refresh_from_db()
-    assert provider.provider.deliveries == []
+    assert provider.deliveries == []
     assert (effect.state, effect.next_step, effect.may_have_left) == ("dispatching", "send", False)
 
 
@@ -289,4 +241,4 @@ def test_a_result_is_recorded_again_when_the_database_was_away(
         dispatch_due("worker-1")
 
     effect.refresh_from_db()
-    assert (effect.state, len(provider.provider.deliveries)) == ("succeeded", 1)
+    assert (effect.state, len(provider.deliveries)) == ("succeeded", 1)

@@ -1,12 +1,9 @@
 """The case of an effect: what was sent, what is known, finding out what happened, and ordering what follows."""
 
 import re
-from collections.abc import Iterator
-from threading import Thread
 
 import pytest
 
-from console import sandbox
 from outbox.leases import claim
 from outbox.models import Attempt, Effect, Lookup, Repair, Verdict
 from outbox.providers.base import Result
@@ -19,6 +16,7 @@ from runs.states import Role
 from tests import cast, review
 from tests.console.web.visitor import Answer, Visitor, stranger, visit
 from tests.outbox import settling
+from tests.sandbox import Sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -573,35 +571,21 @@ def test_quarantine_is_released_to_unknown_and_not_to_the_queue(dora: Visitor) -
 # ---- looking up --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def provider() -> Iterator[sandbox.Provider]:
-    """A provider that can be asked; what it is sent is lost on the way."""
-    server = sandbox.serve(0, None)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    base = f"http://127.0.0.1:{server.server_address[1]}"
-    addresses = {"url": f"{base}/deliver", "lookup_url": f"{base}/lookup"}
-    review.destination("payments", adapter="sandbox", recognises_repeats=False, key_retention_seconds=None, **addresses)
-    yield server.RequestHandlerClass.provider  # type: ignore[attr-defined]  # set by `serve`
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
 def look_up(visitor: Visitor, case: str, **typed: str) -> Answer:
     return visitor.send(f"{case}lookups/", visitor.get(case).form(f"{case}lookups/") | typed)
 
 
-def asked_for_nothing() -> str:
-    """The address of an effect whose provider answered that it does not know it, late enough."""
+def asked_for_nothing(provider: Sandbox) -> str:
+    """The address of an effect, lost on its way, whose provider answered that it does not know it, late enough."""
+    provider.register(dedupe=False)
     sent = settling.attempt(review.refund_approved(), settling.UNKNOWN)
     settling.let_pass(sent, hours=1)
     reconcile()
     return address(sent)
 
 
-def test_asking_now_records_the_answer_and_keeps_what_was_typed(dora: Visitor, provider: sandbox.Provider) -> None:
-    case = asked_for_nothing()
+def test_asking_now_records_the_answer_and_keeps_what_was_typed(dora: Visitor, provider: Sandbox) -> None:
+    case = asked_for_nothing(provider)
 
     answer = look_up(dora, case, **EVIDENCE, verdict="cannot_tell")
 
@@ -612,10 +596,9 @@ def test_asking_now_records_the_answer_and_keeps_what_was_typed(dora: Visitor, p
     assert effect().state == "needs_reconciliation"
 
 
-def test_an_answer_that_it_happened_settles_it(dora: Visitor, provider: sandbox.Provider) -> None:
-    case = asked_for_nothing()
-    delivery, _ = provider.receive(effect().idempotency_key, b"{}")
-    provider.apply(delivery)
+def test_an_answer_that_it_happened_settles_it(dora: Visitor, provider: Sandbox) -> None:
+    case = asked_for_nothing(provider)
+    provider.applies_for_others(effect().idempotency_key, b"{}")
 
     look_up(dora, case)
 
@@ -623,8 +606,8 @@ def test_an_answer_that_it_happened_settles_it(dora: Visitor, provider: sandbox.
     assert headline(dora.get(case)) == "Confirmed: it happened. The provider knows it."
 
 
-def test_a_look_up_sent_twice_asks_once(dora: Visitor, provider: sandbox.Provider) -> None:
-    case = asked_for_nothing()
+def test_a_look_up_sent_twice_asks_once(dora: Visitor, provider: Sandbox) -> None:
+    case = asked_for_nothing(provider)
     form = dora.get(case).form(f"{case}lookups/")
 
     first = dora.post(f"{case}lookups/", form)
@@ -634,9 +617,7 @@ def test_a_look_up_sent_twice_asks_once(dora: Visitor, provider: sandbox.Provide
     assert Lookup.objects.filter(actor="user:dora").count() == 1
 
 
-def test_only_admins_ask_and_only_where_the_provider_can_be_asked(
-    dora: Visitor, provider: sandbox.Provider, unknown: str
-) -> None:
+def test_only_admins_ask_and_only_where_the_provider_can_be_asked(dora: Visitor, unknown: str) -> None:
     assert not dora.get(unknown).has_form(f"{unknown}lookups/")
     assert dora.send(f"{unknown}lookups/", {"lookup_id": "l-1"}).status == 409
     assert visit(cast.ada()).send(f"{unknown}lookups/", {"lookup_id": "l-2"}).status == 403
