@@ -16,7 +16,8 @@ from outbox.retry import Capabilities, Position, replayable_until
 from outbox.states import Answer, EffectState, Finding, Outcome, RepairKind
 from runs import authority, store
 from runs.chain import rfc3339
-from runs.errors import InvalidTransition, NotFound, VersionConflict
+from runs.errors import ClearanceError, InvalidTransition, NotFound
+from runs.moved import version_conflict
 from runs.permissions import may_see
 from runs.store import Found
 from runs.values import Principal, RunReading
@@ -120,33 +121,54 @@ def load_case(principal: Principal, operation_id: str) -> Case:
     return Case(effect, found, found.run, principal)
 
 
-def require_version(case: Case, seen: int) -> None:
-    """Raise `VersionConflict` unless the effect is at the version that was seen."""
-    if case.effect.version != seen:
-        raise VersionConflict(
-            "The effect moved since you looked.",
-            run=case.run.key,
-            disposition="retry",
-            base_version=seen,
-            current_version=case.effect.version,
-            changed_fields=[],
-        )
+def require_version(case: Case, seen: int, *, name: str, command_id: str) -> None:
+    """Raise `VersionConflict` unless the effect is at the version that the request `name` saw.
+
+    It has the members of every version conflict; the versions in it are those of the effect.
+    """
+    effect, run = case.effect, case.run
+    if effect.version == seen:
+        return
+    words = f"The effect moved since you looked: it is at version {effect.version} now, {effect.get_state_display()}."
+    policy = authority.policy_of(run.workflow, case.found.authority_epoch)
+    refusal = version_conflict(words, case.found, run, policy, command_id=command_id, name=name, seen=run.version)
+    refusal.members |= {"effect": effect.pk, "base_version": seen, "current_version": effect.version}
+    raise refusal
+
+
+def next_steps(case: Case) -> list[str]:
+    """What an admin may do about the effect now: `verdict:…` and `repair:…`, by what is found or ordered."""
+    found = [f"verdict:{finding}" for finding in Finding if _against_finding(case, finding) is None]
+    return found + [f"repair:{repair}" for repair in RepairKind if _against_repair(case, repair) is None]
+
+
+def _not_legal(case: Case, words: str) -> InvalidTransition:
+    return InvalidTransition(words, status=case.effect.state)
+
+
+def _raised(case: Case, refusal: ClearanceError | None) -> None:
+    """Raise what stands against it, naming what is legal instead."""
+    if isinstance(refusal, InvalidTransition):
+        refusal.members["next"] = next_steps(case)
+    if refusal is not None:
+        raise refusal
 
 
 def require_finding(case: Case, finding: Finding) -> None:
     """Raise unless a person may give this finding now."""
-    _require_released(case)
+    _raised(case, _against_finding(case, finding))
+
+
+def _against_finding(case: Case, finding: Finding) -> ClearanceError | None:
+    if case.effect.quarantined:
+        return Quarantined(expected="released", actual="quarantined")
     if case.effect.state != EffectState.NEEDS_RECONCILIATION:
-        raise InvalidTransition("Only an effect that needs reconciliation takes a verdict.", status=case.effect.state)
+        return _not_legal(case, "Only an effect that needs reconciliation takes a verdict.")
     settles_at = case.settles_at
     if finding is Finding.DID_NOT_HAPPEN and settles_at is not None and case.found.now < settles_at:
         seconds = int((settles_at - case.found.now).total_seconds()) + 1
-        raise TooEarly("The provider may still be working on it.", retry_after=seconds, expected=rfc3339(settles_at))
-
-
-def _require_released(case: Case) -> None:
-    if case.effect.quarantined:
-        raise Quarantined(expected="released", actual="quarantined")
+        return TooEarly("The provider may still be working on it.", retry_after=seconds, expected=rfc3339(settles_at))
+    return None
 
 
 def second_person_for_finding(case: Case, finding: Finding, provider_request_id: str | None) -> str | None:
@@ -169,18 +191,22 @@ def second_person_for_finding(case: Case, finding: Finding, provider_request_id:
 
 def require_repair(case: Case, repair: RepairKind) -> None:
     """Raise unless an admin may order this repair now."""
+    _raised(case, _against_repair(case, repair))
+
+
+def _against_repair(case: Case, repair: RepairKind) -> ClearanceError | None:
     effect = case.effect
     if repair is RepairKind.RELEASE:
-        if not effect.quarantined:
-            raise InvalidTransition("It is not in quarantine.", status=effect.state)
-        return
-    _require_released(case)
+        return None if effect.quarantined else _not_legal(case, "It is not in quarantine.")
+    if effect.quarantined:
+        return Quarantined(expected="released", actual="quarantined")
     if effect.state != EffectState.NEEDS_RECONCILIATION:
-        raise InvalidTransition("Only an effect that needs reconciliation is repaired.", status=effect.state)
+        return _not_legal(case, "Only an effect that needs reconciliation is repaired.")
     if effect.may_have_left or not case.verdicts or case.verdicts[-1].verdict != Finding.DID_NOT_HAPPEN:
-        raise InvalidTransition("First somebody has to find out that it did not happen.", status=effect.state)
+        return _not_legal(case, "First somebody has to find out that it did not happen.")
     if repair is RepairKind.RESEND and case.is_revoked:
-        raise InvalidTransition("Its approval was revoked: it is never sent again.", status=effect.state)
+        return _not_legal(case, "Its approval was revoked: it is never sent again.")
+    return None
 
 
 def second_person_for_repair(case: Case, repair: RepairKind) -> str | None:

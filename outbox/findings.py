@@ -29,7 +29,7 @@ from outbox.states import EffectState, Finding, RepairKind, Step
 from runs import confirmations, store
 from runs.administration import By
 from runs.attempts import request_sha256
-from runs.confirmations import Asked, Kind, waiting_ref
+from runs.confirmations import Asked, Kind, get_step, waiting_ref
 from runs.errors import CommandIdReused
 from runs.locks import claim_id, hold_run
 from runs.permissions import require_admin
@@ -62,25 +62,31 @@ class VerdictRequest:
 
 @dataclass(frozen=True, slots=True)
 class RepairRequest:
-    """What an admin orders, and the effect version they saw."""
+    """What an admin orders, the effect version they saw, and references to what they rest it on."""
 
     id: str
     repair: RepairKind
     reason: str
     effect_version: int
+    evidence: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, JSON]:
-        return {"repair": self.repair.value, "reason": self.reason}
+        return {"repair": self.repair.value, "reason": self.reason, "evidence": list(self.evidence)}
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """What came of it: in force (`effect`), or waiting for a second admin (`waiting`, `because`)."""
+    """What came of it: in force, or a step for a second admin (`waiting`, `because`) and how that stands."""
 
     operation_id: str
     waiting: str | None = None
     because: str | None = None
+    state: str = "open"  # of the step
     is_replay: bool = False
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.waiting is None or self.state == "confirmed"
 
 
 # ---- verdicts --------------------------------------------------------------------------------------------
@@ -98,7 +104,7 @@ def give_verdict(principal: Principal, operation_id: str, request: VerdictReques
     if replay := _replay(case, request.id, identity):
         return replay
     require_admin(case.principal)
-    require_version(case, request.effect_version)
+    require_version(case, request.effect_version, name="verdict", command_id=request.id)
     require_finding(case, request.verdict)
     because = second_person_for_finding(case, request.verdict, request.provider_request_id)
     if because is not None:
@@ -167,7 +173,7 @@ def order_repair(principal: Principal, operation_id: str, request: RepairRequest
     if replay := _replay(case, request.id, identity):
         return replay
     require_admin(case.principal)
-    require_version(case, request.effect_version)
+    require_version(case, request.effect_version, name="repair", command_id=request.id)
     require_repair(case, request.repair)
     because = second_person_for_repair(case, request.repair)
     if because is not None:
@@ -277,7 +283,8 @@ def _replay(case: Case, request_id: str, identity: Mapping[str, JSON]) -> Ordere
         return None
     if recorded.request_sha256 != request_sha256(identity):
         raise CommandIdReused(f"{recorded.name} has this id.")
-    return replace(Ordered(**json.loads(recorded.answer)), is_replay=True)
+    ordered = Ordered(**json.loads(recorded.answer), is_replay=True)
+    return replace(ordered, state=get_step(ordered.waiting).state) if ordered.waiting else ordered
 
 
 def _recorded(case: Case, request_id: str, identity: dict[str, JSON], ordered: Ordered) -> Ordered:

@@ -1,10 +1,12 @@
 """Asking a provider whether it knows a key, outside any transaction, and recording what it said."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from outbox.bearings import bearings_of
+from outbox.cases import load_case, next_steps
 from outbox.errors import EffectInFlight
 from outbox.following import Fact, Movement, move
 from outbox.models import Effect, Lookup
@@ -64,8 +66,13 @@ def record_lookup(question: Question, known: Known, actor: str) -> Lookup:
 
 
 def _write(
-    question: Question, known: Known, actor: str, command_id: str | None = None, record: Record | None = None
+    question: Question,
+    known: Known,
+    actor: str,
+    record: Record | None = None,
+    why: Mapping[str, JSON] | None = None,
 ) -> Lookup:
+    command_id = record.id if record else None
     found = store.read(question.run_key)
     run, now = found.run, found.now
     assert run is not None
@@ -79,7 +86,7 @@ def _write(
         known.answer is Answer.NOT_FOUND and settles_from is not None and now >= settles_from
     )
     told = {"answer": known.answer.value, "proves": proves, "provider_request_id": known.provider_request_id}
-    facts = [Fact("lookup.recorded", {**told, "at": rfc3339(now)})]
+    facts = [Fact("lookup.recorded", {**told, "at": rfc3339(now), **(why or {})})]
     if taken is not None and taken.state != effect.state:
         facts.append(settling(taken))
     move(effect, run, _movement(effect, taken), facts, actor=actor, now=now, command_id=command_id, record=record)
@@ -115,6 +122,18 @@ def _movement(effect: Effect, taken: Next | None) -> Movement:
 
 
 @dataclass(frozen=True, slots=True)
+class LookupRequest:
+    """That an admin wants the provider to be asked now."""
+
+    id: str
+    reason: str | None = None
+    evidence: tuple[str, ...] = ()
+
+    def identity(self, operation_id: str) -> dict[str, JSON]:
+        return {"name": "look-up", "effect": operation_id, "reason": self.reason, "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp:
     """The recorded answer of a look-up, and whether it had been asked before under this id."""
 
@@ -122,42 +141,44 @@ class LookedUp:
     is_replay: bool
 
 
-def look_up_now(principal: Principal, operation_id: str, request_id: str) -> LookedUp:
+def look_up_now(principal: Principal, operation_id: str, request: LookupRequest) -> LookedUp:
     """Ask the provider now, as an admin, and record the answer. A repeat of the id asks nothing again.
 
     Locks, to record it: the id, the run. Raises `AgentsCannotDecide`, `Forbidden`, `InvalidTransition`,
     `EffectInFlight`, `CommandIdReused`.
     """
     require_admin(principal)
-    if known := _asked_before(principal, operation_id, request_id):
+    if known := _asked_before(principal, operation_id, request):
         return LookedUp(known, is_replay=True)
-    question, answer = ask(operation_id)
-    return _record_once(principal, question, answer, request_id)
+    try:
+        question, answer = ask(operation_id)
+    except InvalidTransition as refusal:
+        refusal.members["next"] = next_steps(load_case(principal, operation_id))
+        raise
+    return _record_once(principal, question, answer, request)
 
 
-def _asked_before(principal: Principal, operation_id: str, request_id: str) -> Lookup | None:
+def _asked_before(principal: Principal, operation_id: str, request: LookupRequest) -> Lookup | None:
     """The look-up that this id stands for. Raises `CommandIdReused` where it stands for something else."""
     key = Effect.objects.values_list("run__key", flat=True).get(pk=operation_id)
-    recorded = store.read(key, principal.actor, request_id).recorded
+    recorded = store.read(key, principal.actor, request.id).recorded
     if recorded is None:
         return None
-    if recorded.request_sha256 != _digest(operation_id):
+    if recorded.request_sha256 != request_sha256(request.identity(operation_id)):
         raise CommandIdReused(f"{recorded.name} has this id.")
-    return Lookup.objects.get(effect_id=operation_id, command_id=request_id, actor=principal.actor)
-
-
-def _digest(operation_id: str) -> str:
-    return request_sha256({"name": "look-up", "effect": operation_id})
+    return Lookup.objects.get(effect_id=operation_id, command_id=request.id, actor=principal.actor)
 
 
 @durable
-def _record_once(principal: Principal, question: Question, known: Known, request_id: str) -> LookedUp:
+def _record_once(principal: Principal, question: Question, known: Known, request: LookupRequest) -> LookedUp:
     """Record what was answered under an id, unless another delivery of the id came first."""
-    claim_id(question.run_key, principal.actor, request_id)
+    claim_id(question.run_key, principal.actor, request.id)
     hold_run(question.run_key)
     require_admin(authority.current(principal))
-    if earlier := _asked_before(principal, question.operation_id, request_id):
+    if earlier := _asked_before(principal, question.operation_id, request):
         return LookedUp(earlier, is_replay=True)
+    identity = request.identity(question.operation_id)
     told = {"effect": question.operation_id}
-    record = Record(principal.actor, request_id, "look-up", _digest(question.operation_id), "done", told)
-    return LookedUp(_write(question, known, principal.actor, request_id, record), is_replay=False)
+    record = Record(principal.actor, request.id, identity["name"], request_sha256(identity), "done", told)
+    why = {"reason": request.reason, "evidence": list(request.evidence)}
+    return LookedUp(_write(question, known, principal.actor, record, why), is_replay=False)

@@ -230,6 +230,7 @@ class RepairPlan(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7)
     repair = models.CharField(max_length=12)
     reason = models.TextField()
+    evidence = ArrayField(models.TextField(), default=list)
     rows = models.TextField(help_text="Per effect: version and what was planned, as JSON")
     by = models.CharField(max_length=170)
     at = models.DateTimeField()

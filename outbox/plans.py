@@ -68,6 +68,7 @@ class PlanRequest:
     effects: tuple[str, ...]
     repair: RepairKind
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, JSON]:
         return {
@@ -75,6 +76,7 @@ class PlanRequest:
             "effects": list(self.effects),
             "repair": self.repair.value,
             "reason": self.reason,
+            "evidence": list(self.evidence),
         }
 
 
@@ -96,6 +98,18 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationRequest:
+    """That an admin, having looked at a plan, wants it applied."""
+
+    id: str
+    reason: str | None = None
+    evidence: tuple[str, ...] = ()
+
+    def identity(self, ref: str) -> dict[str, JSON]:
+        return {"name": "apply-repair-plan", "plan": ref, "reason": self.reason, "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """What applying a plan came to, row by row."""
 
@@ -110,7 +124,8 @@ class Application:
 def make_plan(principal: Principal, request: PlanRequest) -> Plan:
     """Plan one repair of several effects. Changes none of them.
 
-    Locks: the id. Raises `NotFound`, `AgentsCannotDecide`, `Forbidden`, `InvalidParams`, `CommandIdReused`.
+    Locks: the id. Raises `AgentsCannotDecide`, `Forbidden`, `CommandIdReused`, and `InvalidParams` where an effect
+    is not there or may not be seen.
     """
     found = store.read("")
     principal = authority.current(principal, found.authority_epoch, found.now)
@@ -122,11 +137,12 @@ def make_plan(principal: Principal, request: PlanRequest) -> Plan:
     if not 1 <= len(set(request.effects)) <= MOST_ROWS:
         words = f"A plan is for 1 to {MOST_ROWS} effects."
         raise InvalidParams(words, errors=[Fault("/effects", "count", words)])
-    rows = [_planned(principal, number, request.repair) for number in dict.fromkeys(request.effects)]
+    rows = _planned_rows(principal, request)
     row = RepairPlan.objects.create(
         id=uuid7(),
         repair=request.repair.value,
         reason=request.reason,
+        evidence=list(request.evidence),
         rows=json.dumps([asdict(item) for item in rows], ensure_ascii=False),
         by=principal.actor,
         at=found.now,
@@ -134,6 +150,20 @@ def make_plan(principal: Principal, request: PlanRequest) -> Plan:
     plan = Plan(row, tuple(rows))
     record_answer(principal.actor, request.id, request.identity(), {"plan": plan.ref})
     return plan
+
+
+def _planned_rows(principal: Principal, request: PlanRequest) -> list[PlannedRow]:
+    """Every effect once, in the order given."""
+    rows: dict[str, PlannedRow] = {}
+    faults = []
+    for place, number in enumerate(request.effects):
+        try:
+            rows[number] = rows.get(number) or _planned(principal, number, request.repair)
+        except NotFound:
+            faults.append(Fault(f"/effects/{place}", "not-found", "There is no such effect."))
+    if faults:
+        raise InvalidParams(errors=faults)
+    return list(rows.values())
 
 
 def _planned(principal: Principal, operation_id: str, repair: RepairKind) -> PlannedRow:
@@ -175,7 +205,7 @@ def _read(ref: str, *, is_replay: bool = False) -> Plan:
 # ---- applying --------------------------------------------------------------------------------------------
 
 
-def apply_plan(principal: Principal, ref: str, request_id: str) -> Application:
+def apply_plan(principal: Principal, ref: str, request: ApplicationRequest) -> Application:
     """Order the planned repair of every row, each on the version that was planned. One refusal stops no other row.
 
     Every row is a transaction of its own, under an id of its own, so applying a plan again orders nothing twice.
@@ -183,17 +213,15 @@ def apply_plan(principal: Principal, ref: str, request_id: str) -> Application:
     """
     require_admin(principal)
     plan = get_plan(principal, ref)
-    identity = {"name": "apply-repair-plan", "plan": ref}
-    if known := recorded_application(principal, ref, request_id):
+    if known := recorded_application(principal, ref, request):
         return known
     rows = [_applied(principal, plan, number, row) for number, row in enumerate(plan.rows, start=1)]
-    return _record(principal, request_id, identity, rows)
+    return _record(principal, ref, request, rows)
 
 
-def recorded_application(principal: Principal, ref: str, request_id: str) -> Application | None:
-    """What became of an application under this id; None when there was none. Raises `CommandIdReused`."""
-    identity = {"name": "apply-repair-plan", "plan": ref}
-    known = recorded_answer(principal.actor, request_id, identity)
+def recorded_application(principal: Principal, ref: str, request: ApplicationRequest) -> Application | None:
+    """What became of this application; None when there was none. Raises `CommandIdReused`."""
+    known = recorded_answer(principal.actor, request.id, request.identity(ref))
     if known is None:
         return None
     rows = [AppliedRow(**{**item, "state": RowState(item["state"])}) for item in known["rows"]]
@@ -201,26 +229,26 @@ def recorded_application(principal: Principal, ref: str, request_id: str) -> App
 
 
 def _applied(principal: Principal, plan: Plan, number: int, row: PlannedRow) -> AppliedRow:
-    request = RepairRequest(f"{plan.ref}:{number}", plan.repair, plan.row.reason, row.version)
+    request = RepairRequest(f"{plan.ref}:{number}", plan.repair, plan.row.reason, row.version, tuple(plan.row.evidence))
     try:
         ordered = order_repair(principal, row.effect, request)
     except NotFound:
         return AppliedRow(row.effect, RowState.REFUSED, "You may not see it any more.")
     except ClearanceError as refusal:
         return AppliedRow(row.effect, _refused(Effect.objects.get(pk=row.effect)), refusal.detail)
-    if ordered.waiting is not None:
-        words = f"it waits for a second admin: {ordered.because}"
-        return AppliedRow(row.effect, RowState.STILL_UNKNOWN, words, ordered.waiting)
-    return AppliedRow(row.effect, RowState.SETTLED, "")
+    if ordered.is_in_force:
+        return AppliedRow(row.effect, RowState.SETTLED, "")
+    if ordered.state != "open":
+        return AppliedRow(row.effect, RowState.REFUSED, f"what waited for a second admin is {ordered.state}")
+    words = f"it waits for a second admin: {ordered.because}"
+    return AppliedRow(row.effect, RowState.STILL_UNKNOWN, words, ordered.waiting)
 
 
 @durable
-def _record(
-    principal: Principal, request_id: str, identity: dict[str, JSON], rows: Sequence[AppliedRow]
-) -> Application:
+def _record(principal: Principal, ref: str, request: ApplicationRequest, rows: Sequence[AppliedRow]) -> Application:
     """Record what came of it under the id, once: of two at the same time the first is kept."""
-    claim_id("repair plans", principal.actor, request_id)
-    if known := recorded_application(principal, identity["plan"], request_id):
+    claim_id("repair plans", principal.actor, request.id)
+    if known := recorded_application(principal, ref, request):
         return known
-    record_answer(principal.actor, request_id, identity, {"rows": [asdict(item) for item in rows]})
+    record_answer(principal.actor, request.id, request.identity(ref), {"rows": [asdict(item) for item in rows]})
     return Application(tuple(rows))

@@ -71,6 +71,12 @@ def require_command(principal: Principal, workflow: Workflow, policy: Policy, co
             require_scope(principal, workflow.slug, scope, policy)
 
 
+def require_no_agent(principal: Principal) -> None:
+    """Raise `AgentsCannotDecide` for an agent."""
+    if principal.is_agent:
+        raise AgentsCannotDecide
+
+
 def require_admin(principal: Principal) -> None:
     """Raise unless the principal is an admin: `AgentsCannotDecide` for an agent, `Forbidden` for anybody else."""
     _require_person(principal, is_admin(principal), "admins")
@@ -83,8 +89,7 @@ def require_overseer(principal: Principal) -> None:
 
 
 def _require_person(principal: Principal, holds: bool, who: str) -> None:
-    if principal.is_agent:
-        raise AgentsCannotDecide
+    require_no_agent(principal)
     if not holds:
         raise Forbidden(f"This is for {who}.")
 

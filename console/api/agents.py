@@ -25,7 +25,7 @@ from runs.agents import (
     renew_token,
     tell_agent,
 )
-from runs.permissions import require_overseer
+from runs.permissions import require_admin, require_overseer
 
 CURSOR: CursorType[str] = CursorType("agents", str)
 
@@ -93,7 +93,7 @@ class AgentsView(ApiView):
     @documented("agents", body=NewAgent, answers={201: ref("NewAgent"), 200: ref("NewAgent")})
     def post(self, request: Request) -> HttpResponse:
         """Create an agent. Its token is in this answer and nowhere else."""
-        body = self.read(NewAgent)
+        body = self.read(NewAgent, allowed=require_admin)
         terms = AgentTerms(body.owner, body.workflow, body.scope, body.on_behalf_of, body.expires)
         return told(
             create_agent(self.principal, AgentRequest(body.id, body.name, terms, body.reason)),
@@ -114,7 +114,7 @@ class AgentView(ApiView):
     @documented("agents", body=AgentChange, answers={200: ref("Agent")})
     def patch(self, request: Request, name: str) -> HttpResponse:
         """Change what an agent may do, or suspend it."""
-        body = self.read(AgentChange)
+        body = self.read(AgentChange, allowed=require_admin)
         return told(alter_agent(self.principal, name, AgentChangeRequest(body.id, body.reason, body.change())))
 
 
@@ -124,5 +124,5 @@ class AgentTokensView(ApiView):
     @documented("agents", body=NewToken, answers={201: ref("NewAgent"), 200: ref("NewAgent")})
     def post(self, request: Request, name: str) -> HttpResponse:
         """Give an agent a new token, shown once; the old one is void with this answer."""
-        body = self.read(NewToken)
+        body = self.read(NewToken, allowed=require_admin)
         return told(renew_token(self.principal, name, body.id, body.reason), status=201, secret="token")

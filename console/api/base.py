@@ -3,7 +3,7 @@
 A view of the API is a thin DRF view on `ApiView`, or a plain Django view that calls the same functions.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import ClassVar, TypeVar, cast
 
 from rest_framework.renderers import JSONRenderer
@@ -13,7 +13,7 @@ from console.api.authentication import PrincipalAuthentication
 from console.api.wire import AlwaysJSON, StrictJSONParser
 from console.inputs import BODY_BYTES, check_idempotency_key, parse_if_match, read_body
 from console.shapes import read_shape
-from runs.errors import AgentsCannotDecide, InvalidParams, WeakPrecondition
+from runs.errors import InvalidParams, WeakPrecondition
 from runs.values import WEAK_BASE, Principal
 
 S = TypeVar("S")
@@ -37,22 +37,22 @@ class ApiView(APIView):
         """Who asks."""
         return cast(Principal, self.request.user)
 
-    def read(self, shape: type[S]) -> S:
-        """The body as a shape; its id, if it has one, agrees with the Idempotency-Key header."""
-        http = self.request._request
-        body = read_shape(shape, read_body(http, max_bytes=self.max_bytes, may_hold_secrets=self.may_hold_secrets))
-        if (given := getattr(body, "id", None)) is not None:
-            check_idempotency_key(http, given)
-        return body
+    def read(self, shape: type[S], *, allowed: Callable[[Principal], None] | None = None) -> S:
+        """The body as a shape; its id, if it has one, agrees with the Idempotency-Key header.
 
-    def read_of_person(self, shape: type[S]) -> S:
-        """The body of what only people may do: an agent hears that before what is wrong with its values."""
+        `allowed` raises for those who may not ask for it at all: they hear that before what is wrong with a value.
+        """
+        http = self.request._request
+        given = read_body(http, max_bytes=self.max_bytes, may_hold_secrets=self.may_hold_secrets)
         try:
-            return self.read(shape)
+            body = read_shape(shape, given)
         except InvalidParams:
-            if self.principal.is_agent:
-                raise AgentsCannotDecide from None
+            if allowed is not None:
+                allowed(self.principal)
             raise
+        if (name := getattr(body, "id", None)) is not None:
+            check_idempotency_key(http, name)
+        return body
 
     def expected_version(self, epoch: int) -> int:
         """The version that If-Match names, in this ledger epoch."""

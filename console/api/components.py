@@ -310,6 +310,14 @@ _EFFECT_ROW: Schema = {
     "ended_at": MAYBE_TIME,
 }
 
+_OUTCOMES = ("accepted", "refused", "throttled", "never-left", "unknown")
+_ROW_OUTCOME: Schema = {
+    "state": {"type": "string", "enum": ["settled", "refused", "still-unknown"]},
+    "because": TEXT,
+}
+_ACT: Schema = {"reason": TEXT, "by": TEXT, "confirmed_by": MAYBE_TEXT, "without_second_person": FLAG, "at": TIME}
+_VERDICT: Schema = {"verdict": TEXT, "evidence": TEXT, "provider_request_id": MAYBE_TEXT, **_ACT}
+
 #: Effects: what was sent, what came of it, what people found out and ordered.
 COMPONENTS |= {
     "EffectSummary": _object(_EFFECT_ROW),
@@ -323,13 +331,27 @@ COMPONENTS |= {
             "compensates": MAYBE_TEXT,
             "fence": NUMBER,
             "lease": {"anyOf": [_object({"owner": TEXT, "expires_at": TIME}), {"type": "null"}]},
-            "attempts": _list_of(OPEN),
+            "attempts": _list_of({"$ref": "#/components/schemas/Attempt"}),
             "lookups": _list_of({"$ref": "#/components/schemas/Lookup"}),
-            "verdicts": _list_of(OPEN),
-            "repairs": _list_of(OPEN),
+            "verdicts": _list_of(_object(_VERDICT)),
+            "repairs": _list_of(_object({"repair": TEXT, **_ACT})),
             "key_clock": _object({"replayable_until": MAYBE_TIME, "because": TEXT}),
             "boundary": TEXT,
             "remediations": _list_of(TEXT),
+        }
+    ),
+    "Attempt": _object(
+        {
+            "number": NUMBER,
+            "fence": NUMBER,
+            "started_at": TIME,
+            "send_started_at": MAYBE_TIME,
+            "finished_at": MAYBE_TIME,
+            "outcome": {"type": ["string", "null"], "enum": [*_OUTCOMES, None]},
+            "provider_request_id": MAYBE_TEXT,
+            "http_status": MAYBE_NUMBER,
+            "detail": TEXT,
+            "late": MAYBE_OPEN,
         }
     ),
     "Lookup": _object(
@@ -343,7 +365,23 @@ COMPONENTS |= {
         }
     ),
     "Ordered": _object({"effect": {"$ref": "#/components/schemas/Effect"}}),
-    "Waiting": _object({"waiting": TEXT, "because": TEXT}),
+    "RepairPlan": _object(
+        {
+            "id": TEXT,
+            "repair": TEXT,
+            "reason": TEXT,
+            "evidence": _list_of(TEXT),
+            "by": TEXT,
+            "at": TIME,
+            "rows": _list_of(_object({"effect": TEXT, "version": NUMBER, **_ROW_OUTCOME})),
+        }
+    ),
+    "RepairsApplied": _object(
+        {
+            "plan": TEXT,
+            "rows": _list_of(_object({"effect": TEXT, "waiting": MAYBE_TEXT, **_ROW_OUTCOME})),
+        }
+    ),
     "Remediation": _object(
         {
             "id": TEXT,

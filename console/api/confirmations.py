@@ -14,7 +14,7 @@ from console.cursors import CursorType, page, read_page_request
 from console.shapes import Id, Reason
 from console.waiting_kinds import KINDS
 from runs.confirmations import Settling, confirm
-from runs.permissions import require_overseer
+from runs.permissions import require_admin, require_overseer
 from runs.waiting_list import list_steps, tell_step
 
 CURSOR: CursorType[str] = CursorType("confirmations", str)
@@ -52,6 +52,6 @@ class ConfirmationView(ApiView):
     @documented("confirmations", body=Confirmation, answers={201: ref("Confirmed"), 200: ref("Confirmed")})
     def post(self, request: Request, waiting: str) -> HttpResponse:
         """Confirm it as a second admin. What it asks for is in force with this answer."""
-        body = self.read(Confirmation)
+        body = self.read(Confirmation, allowed=require_admin)
         settled = confirm(KINDS, self.principal, waiting, Settling(body.id, body.reason))
         return answer(settled.answer, status=200 if settled.is_replay else 201, replayed=settled.is_replay)

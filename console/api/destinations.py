@@ -24,7 +24,7 @@ from console.cursors import CursorType, page, read_page_request
 from console.rules import Whole
 from console.shapes import Id, Name, Reason
 from runs.errors import NotFound
-from runs.permissions import require_overseer
+from runs.permissions import require_admin, require_overseer
 
 CURSOR: CursorType[str] = CursorType("destinations", str)
 
@@ -89,7 +89,7 @@ class DestinationsView(ApiView):
     @documented("destinations", body=NewDestination, answers={202: ref("Waiting"), 200: ref("Destination")})
     def post(self, request: Request) -> HttpResponse:
         """Ask for a destination; it waits for a second admin. What is registered so already is told, with 200."""
-        body = self.read(NewDestination)
+        body = self.read(NewDestination, allowed=require_admin)
         asked = DestinationRequest(body.id, body.name, Terms(**body.columns()), body.reason)
         return told(ask_destination(self.principal, asked))
 
@@ -109,5 +109,5 @@ class DestinationView(ApiView):
     @documented("destinations", body=DestinationBody, answers={202: ref("Waiting"), 200: ref("Destination")})
     def patch(self, request: Request, name: str) -> HttpResponse:
         """Ask for a new revision of a destination; it waits for a second admin."""
-        body = self.read(DestinationBody)
+        body = self.read(DestinationBody, allowed=require_admin)
         return told(ask_change(self.principal, name, DestinationChange(body.id, body.columns(), body.reason)))

@@ -9,14 +9,16 @@ from rest_framework.request import Request
 
 from console.access import access_effect, visible_workflows
 from console.answers import answer
+from console.api import second_person
 from console.api.base import ApiView
 from console.api.filters import chosen_word
 from console.api.openapi import documented, listed, ref
 from console.cursors import CursorType, page, read_page_request
 from console.rules import Choice, Text
-from console.shapes import Id, Name, Reason, Version
-from outbox import findings, lookups, remediations
+from console.shapes import Evidence, Id, Name, Reason, Version
+from outbox import findings, remediations
 from outbox.findings import Ordered, RepairRequest, VerdictRequest
+from outbox.lookups import LookupRequest, look_up_now
 from outbox.models import Effect, Remediation
 from outbox.queries import list_effects, tell_effect, tell_lookup, tell_remediation, tell_row
 from outbox.remediations import RemediationStepKind, StepRequest
@@ -75,6 +77,10 @@ class NewLookup:
 
     id: Id
     reason: Reason | None = None
+    evidence: Evidence = ()
+
+    def request(self) -> LookupRequest:
+        return LookupRequest(self.id, self.reason, self.evidence)
 
 
 class LookupsView(ApiView):
@@ -84,8 +90,8 @@ class LookupsView(ApiView):
     def post(self, request: Request, operation_id: str) -> HttpResponse:
         """Ask the provider whether it knows the key, and record the answer. Admins only."""
         access_effect(self.principal, operation_id)
-        asked = self.read(NewLookup)
-        found = lookups.look_up_now(self.principal, operation_id, asked.id)
+        asked = self.read(NewLookup, allowed=require_admin).request()
+        found = look_up_now(self.principal, operation_id, asked)
         return answer(tell_lookup(found.row), status=200 if found.is_replay else 201, replayed=found.is_replay)
 
 
@@ -118,7 +124,7 @@ class VerdictsView(ApiView):
     def post(self, request: Request, operation_id: str) -> HttpResponse:
         """Record what was found out, with evidence; 202 when a second admin has to confirm it. Admins only."""
         access_effect(self.principal, operation_id)
-        asked = self.read(NewVerdict).request()
+        asked = self.read(NewVerdict, allowed=require_admin).request()
         return _ordered(self.principal, findings.give_verdict(self.principal, operation_id, asked))
 
 
@@ -129,10 +135,11 @@ class NewRepair:
     id: Id
     repair: Annotated[str, Choice(*RepairKind)]
     reason: Reason
+    evidence: Evidence = ()
     effect_version: Version
 
     def request(self) -> RepairRequest:
-        return RepairRequest(self.id, RepairKind(self.repair), self.reason, self.effect_version)
+        return RepairRequest(self.id, RepairKind(self.repair), self.reason, self.effect_version, self.evidence)
 
 
 class RepairsView(ApiView):
@@ -142,14 +149,15 @@ class RepairsView(ApiView):
     def post(self, request: Request, operation_id: str) -> HttpResponse:
         """Order a resend, mark as failed, or release from quarantine; 202 when a second admin has to confirm it."""
         access_effect(self.principal, operation_id)
-        asked = self.read(NewRepair).request()
+        asked = self.read(NewRepair, allowed=require_admin).request()
         return _ordered(self.principal, findings.order_repair(self.principal, operation_id, asked))
 
 
 def _ordered(principal: Principal, ordered: Ordered) -> HttpResponse:
-    if ordered.waiting is not None:
-        waiting = {"waiting": ordered.waiting, "because": ordered.because}
-        return answer(waiting, status=202, replayed=ordered.is_replay)
+    if not ordered.is_in_force:
+        return second_person.wait(
+            str(ordered.waiting), str(ordered.because), state=ordered.state, is_replay=ordered.is_replay
+        )
     effect = tell_effect(access_effect(principal, ordered.operation_id))
     return answer({"effect": effect}, status=200 if ordered.is_replay else 201, replayed=ordered.is_replay)
 
@@ -193,7 +201,7 @@ class RemediationStepsView(ApiView):
     @documented("effects", body=NewStep, answers={201: ref("Remediation"), 200: ref("Remediation")})
     def post(self, request: Request, remediation: str) -> HttpResponse:
         """Take one step; asking the provider to cancel asks it now. Admins only."""
-        require_admin(self.principal)
-        is_replay = remediations.take_step(self.principal, remediation, self.read(NewStep).request())
+        asked = self.read(NewStep, allowed=require_admin).request()
+        is_replay = remediations.take_step(self.principal, remediation, asked)
         told = tell_remediation(remediations.get_remediation(self.principal, remediation))
         return answer(told, status=200 if is_replay else 201, replayed=is_replay)

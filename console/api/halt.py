@@ -13,6 +13,7 @@ from console.halt import in_flight, tell_halt
 from console.rules import Flag
 from console.shapes import Id, Reason
 from runs.halting import HaltRequest, read_halt, switch_halt
+from runs.permissions import require_admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class HaltView(ApiView):
     @documented("halt", body=HaltBody, answers={200: ref("HaltAnswer")})
     def post(self, request: Request) -> HttpResponse:
         """Switch the halt. In force with this answer; what was under way outside before is counted, not stopped."""
-        body = self.read(HaltBody)
+        body = self.read(HaltBody, allowed=require_admin)
         given = switch_halt(self.principal, HaltRequest(body.id, body.on, body.reason))
         told = {"on": body.on, "in_force": True, "in_flight": in_flight()}
         return answer(told, replayed=given.is_replay)

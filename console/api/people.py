@@ -23,7 +23,7 @@ from runs.people import (
     list_people,
     tell_person,
 )
-from runs.permissions import require_overseer
+from runs.permissions import require_admin, require_overseer
 
 CURSOR: CursorType[str] = CursorType("people", str)
 
@@ -66,7 +66,7 @@ class PeopleView(ApiView):
     @documented("people", body=NewPerson, answers={201: ref("NewPerson"), 202: ref("Waiting")})
     def post(self, request: Request) -> HttpResponse:
         """Create a person with a password that is shown once; it waits where the person will decide."""
-        body = self.read(NewPerson)
+        body = self.read(NewPerson, allowed=require_admin)
         asked = PersonRequest(body.id, body.username, body.role, body.group, body.reason)
         return told(create_person(self.principal, asked), status=201, secret="password")
 
@@ -83,7 +83,7 @@ class PersonView(ApiView):
     @documented("people", body=PersonChange, answers={200: ref("NewPerson"), 202: ref("Waiting")})
     def patch(self, request: Request, username: str) -> HttpResponse:
         """Change or suspend a person. What takes power away is in force with this answer; what gives some waits."""
-        body = self.read(PersonChange)
+        body = self.read(PersonChange, allowed=require_admin)
         asked = PersonChangeRequest(
             body.id, body.reason, body.role, body.group, body.suspended, new_password=body.new_password
         )

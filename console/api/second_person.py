@@ -1,7 +1,5 @@
 """How the API tells what an admin's request came to: in force, or waiting for a second admin."""
 
-from typing import Any
-
 from django.http import HttpResponse
 
 from console.answers import answer
@@ -21,6 +19,12 @@ def told(given: Answer, *, status: int = 200, secret: str = "", tag: str | None 
             {**given.made, **shown}, status=200 if given.is_replay else status, tag=tag, replayed=given.is_replay
         )
     state = get_step(given.waiting).state if given.is_replay else "open"
-    body: dict[str, JSON] = {"waiting": given.waiting, "because": given.because, **shown}
-    settled: dict[str, Any] = {} if state == "open" else {"state": state}
-    return answer({**body, **settled}, status=200 if settled else 202, replayed=given.is_replay)
+    return wait(given.waiting, given.because, state=state, is_replay=given.is_replay, **shown)
+
+
+def wait(waiting: str, because: str, *, state: str, is_replay: bool, **shown: JSON) -> HttpResponse:
+    """That something waits for a second admin; where that is over, how it ended."""
+    body = {"waiting": waiting, "because": because, **shown}
+    if state == "open":
+        return answer(body, status=202, replayed=is_replay)
+    return answer({**body, "state": state}, replayed=is_replay)

@@ -22,6 +22,7 @@ from console.shapes import Evidence, Id, Name, Reason, Sha256, Version
 from outbox import authorization
 from outbox.authorization import AuthorizationRequest, Receipt
 from outbox.queries import tell_snapshot
+from runs.permissions import require_no_agent
 from runs.queries import represent
 from runs.values import JSON, version_tag
 
@@ -119,7 +120,7 @@ class DecisionsView(ApiView):
     def post(self, request: Request, snapshot: str) -> HttpResponse:
         """Approve or deny one snapshot id and manifest hash. People only."""
         access_snapshot(self.principal, snapshot)
-        asked = self.read_of_person(NewDecision).request(authenticated_at(request._request))
+        asked = self.read(NewDecision, allowed=require_no_agent).request(authenticated_at(request._request))
         return _receipt(authorization.decide(self.principal, snapshot, asked))
 
 
@@ -139,7 +140,7 @@ class RevocationsView(ApiView):
     def post(self, request: Request, decision: str) -> HttpResponse:
         """Revoke an approval; what that does is told by the boundary at this moment. People only."""
         access_decision(self.principal, decision)
-        asked = self.read_of_person(NewRevocation)
+        asked = self.read(NewRevocation, allowed=require_no_agent)
         return _receipt(authorization.revoke(self.principal, decision, asked.id, asked.reason, asked.evidence))
 
 

@@ -21,6 +21,7 @@ from console.cursors import CursorType, page, read_page_request
 from console.rules import Amount, Moment, Text
 from console.shapes import Evidence, Id, Name, Reason, Version
 from runs.chain import rfc3339
+from runs.permissions import require_no_agent
 from runs.values import JSON
 
 CURSOR: CursorType[str] = CursorType("standing-approvals", str)
@@ -86,7 +87,8 @@ class StandingApprovalsView(ApiView):
     )
     def post(self, request: Request) -> HttpResponse:
         """Approve uses of an action in advance. People only."""
-        given = standing.give_standing_approval(self.principal, self.read_of_person(NewStandingApproval).request())
+        asked = self.read(NewStandingApproval, allowed=require_no_agent).request()
+        given = standing.give_standing_approval(self.principal, asked)
         return answer(tell(given.row), status=200 if given.is_replay else 201, replayed=given.is_replay)
 
 
@@ -98,7 +100,7 @@ class StandingRevocationsView(ApiView):
     )
     def post(self, request: Request, standing_approval: str) -> HttpResponse:
         """Revoke a standing approval: no use of it can be claimed any more. People only."""
-        asked = self.read_of_person(NewRevocation)
+        asked = self.read(NewRevocation, allowed=require_no_agent)
         revoked = standing.revoke_standing_approval(
             self.principal, standing_approval, asked.id, asked.reason, asked.evidence
         )

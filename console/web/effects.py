@@ -19,7 +19,7 @@ from console.web.finding_out import ConfirmForm, Done, FindingOut, RepairForm, V
 from console.web.gate import signed_in
 from console.web.paging import see_other
 from outbox import findings
-from outbox.lookups import look_up_now
+from outbox.lookups import LookupRequest, look_up_now
 from runs import confirmations
 from runs.confirmations import Settling
 from runs.errors import ClearanceError, NotFound
@@ -99,7 +99,7 @@ def look_up(request: HttpRequest, principal: Principal, number: str) -> HttpResp
     access_effect(principal, number)
     asked = request.POST.get("lookup_id") or new_id()
     try:
-        found = look_up_now(principal, number, asked)
+        found = look_up_now(principal, number, LookupRequest(asked))
     except ClearanceError as refusal:
         return _refused(request, principal, number, None, refusal)
     return _done(request, principal, number, asked, Done("look-up", {"effect": number}, found.is_replay))

@@ -15,7 +15,7 @@ from console.web.gate import signed_in
 from console.web.paging import see_other
 from console.web.repair_plan_form import REPAIRS, PlanForm
 from outbox import plans
-from outbox.plans import AppliedRow, Plan, PlannedRow, RowState
+from outbox.plans import ApplicationRequest, AppliedRow, Plan, PlannedRow, RowState
 from runs.errors import ClearanceError, NotFound
 from runs.permissions import is_admin
 from runs.values import Principal
@@ -65,7 +65,8 @@ def create(request: HttpRequest, principal: Principal) -> HttpResponse:
 @signed_in
 def detail(request: HttpRequest, principal: Principal, ref: str) -> HttpResponse:
     plan = plans.get_plan(principal, ref)
-    applied = plans.recorded_application(principal, ref, request.GET["done"]) if request.GET.get("done") else None
+    done = request.GET.get("done")
+    applied = plans.recorded_application(principal, ref, ApplicationRequest(done)) if done else None
     return _show(request, principal, plan, applied)
 
 
@@ -77,7 +78,7 @@ def apply(request: HttpRequest, principal: Principal, ref: str) -> HttpResponse:
     if not form.is_valid():
         raise NotFound
     asked = form.cleaned_data["id"]
-    applied = plans.apply_plan(principal, ref, asked)
+    applied = plans.apply_plan(principal, ref, ApplicationRequest(asked))
     if not wants_fragment(request):
         return see_other(f"{reverse('repair-plans:detail', args=[ref])}?done={asked}")
     return _show(request, principal, plan, applied)

@@ -7,7 +7,7 @@ import pytest
 
 from outbox import lookups
 from outbox.errors import EffectInFlight
-from outbox.lookups import Question, look_up_now, record_lookup
+from outbox.lookups import LookupRequest, Question, look_up_now, record_lookup
 from outbox.models import Effect, Lookup, Remediation
 from outbox.providers.base import Known
 from outbox.recording import record
@@ -159,7 +159,7 @@ def test_an_admin_asks_the_provider_and_the_answer_is_recorded_under_their_name(
         review.destination("payments", lookup_url=f"http://localhost:{port}/lookup")
         effect = attempt(review.refund_approved(), UNKNOWN)
 
-        found = look_up_now(cast.dora(), effect.pk, "l-1")
+        found = look_up_now(cast.dora(), effect.pk, LookupRequest("l-1"))
 
     assert web.requests[0][0] == "GET /lookup?key=R-7%3Apay%3Av4 HTTP/1.1"
     assert (found.row.actor, found.row.answer, found.row.provider_request_id) == ("user:dora", "found", "p-9")
@@ -172,10 +172,10 @@ def test_the_same_request_again_asks_nobody() -> None:
         review.destination("payments", lookup_url=f"http://localhost:{port}/lookup")
         effect = attempt(review.refund_approved(), UNKNOWN)
         other = attempt(review.refund_approved("R-8"), UNKNOWN)
-        first = look_up_now(cast.dora(), effect.pk, "l-1")
+        first = look_up_now(cast.dora(), effect.pk, LookupRequest("l-1"))
 
-        again = look_up_now(cast.dora(), effect.pk, "l-1")
-        look_up_now(cast.dora(), other.pk, "l-1")
+        again = look_up_now(cast.dora(), effect.pk, LookupRequest("l-1"))
+        look_up_now(cast.dora(), other.pk, LookupRequest("l-1"))
 
     assert (first.is_replay, again.is_replay, again.row.pk) == (False, True, first.row.pk)
     assert len(web.requests) == 2
@@ -187,16 +187,16 @@ def test_an_id_that_stands_for_something_else_asks_nobody() -> None:
     taken = LedgerEntry.objects.filter(actor="user:dora").values_list("command_id", flat=True).get()
 
     with pytest.raises(CommandIdReused):
-        look_up_now(cast.dora(), effect.pk, taken or "")
+        look_up_now(cast.dora(), effect.pk, LookupRequest(taken or ""))
     assert not Lookup.objects.exists()
 
 
 def test_what_cannot_be_asked_leaves_the_id_free() -> None:
     effect = attempt(review.refund_approved(), UNKNOWN)
     with pytest.raises(InvalidTransition, match="declares no look-up"):
-        look_up_now(cast.dora(), effect.pk, "l-1")
+        look_up_now(cast.dora(), effect.pk, LookupRequest("l-1"))
     with pytest.raises(InvalidTransition, match="declares no look-up"):
-        look_up_now(cast.dora(), effect.pk, "l-1")
+        look_up_now(cast.dora(), effect.pk, LookupRequest("l-1"))
 
 
 def test_while_a_worker_holds_it_nobody_asks_and_afterwards_the_id_is_free() -> None:
@@ -206,11 +206,11 @@ def test_while_a_worker_holds_it_nobody_asks_and_afterwards_the_id_is_free() -> 
         effect = review.refund_approved()
         held = claimed(effect)
         with pytest.raises(EffectInFlight):
-            look_up_now(cast.dora(), effect.pk, "l-1")
+            look_up_now(cast.dora(), effect.pk, LookupRequest("l-1"))
         lookups_before = len(web.requests)
         record(held, UNKNOWN)
 
-        assert look_up_now(cast.dora(), effect.pk, "l-1").row.answer == "found"
+        assert look_up_now(cast.dora(), effect.pk, LookupRequest("l-1")).row.answer == "found"
 
     assert lookups_before == 0
 
@@ -220,9 +220,9 @@ def test_only_admins_ask() -> None:
 
     for who in (cast.ada(), cast.ben(), cast.eli()):
         with pytest.raises(Forbidden):
-            look_up_now(who, effect.pk, "l-1")
+            look_up_now(who, effect.pk, LookupRequest("l-1"))
     with pytest.raises(AgentsCannotDecide):
-        look_up_now(cashier(), effect.pk, "l-1")
+        look_up_now(cashier(), effect.pk, LookupRequest("l-1"))
 
 
 def test_a_look_up_is_short() -> None:

@@ -5,7 +5,7 @@ import pytest
 from outbox import plans
 from outbox.findings import VerdictRequest, give_verdict
 from outbox.models import Effect, Repair, RepairPlan
-from outbox.plans import PlanRequest, RowState, apply_plan, get_plan, make_plan
+from outbox.plans import ApplicationRequest, PlanRequest, RowState, apply_plan, get_plan, make_plan
 from outbox.quarantine import quarantine_all
 from outbox.states import Finding, RepairKind
 from runs.errors import AgentsCannotDecide, CommandIdReused, Forbidden, InvalidParams, NotFound
@@ -91,11 +91,12 @@ def test_a_plan_is_neither_empty_nor_endless(count: int) -> None:
         make_plan(cast.dora(), PlanRequest("p-1", names, RepairKind.RESEND, "So."))
 
 
-def test_an_effect_that_does_not_exist_is_not_found_and_nothing_is_planned() -> None:
-    cast.workflow()
+def test_an_effect_that_does_not_exist_is_named_and_nothing_is_planned() -> None:
+    known = found_not("R-1").pk
 
-    with pytest.raises(NotFound):
-        make_plan(cast.dora(), PlanRequest("p-1", ("R-1:pay:v4",), RepairKind.RESEND, "So."))
+    with pytest.raises(InvalidParams) as refusal:
+        make_plan(cast.dora(), PlanRequest("p-1", (known, "R-2:pay:v4"), RepairKind.RESEND, "So."))
+    assert [fault.pointer for fault in refusal.value.errors] == ["/effects/1"]
     assert not RepairPlan.objects.exists()
 
 
@@ -126,7 +127,7 @@ def test_a_plan_that_never_was_is_not_found(ref: str) -> None:
 
 
 def applied(who: Principal, ref: str, id_: str = "a-1") -> list[tuple[str, str, str]]:
-    rows = apply_plan(who, ref, id_).rows
+    rows = apply_plan(who, ref, ApplicationRequest(id_)).rows
     return [(row.effect, row.state.value, row.because) for row in rows]
 
 
@@ -155,7 +156,7 @@ def test_what_moved_since_the_plan_is_refused_and_the_rest_goes_on() -> None:
     told = applied(cast.dora(), made.ref)
 
     assert [row[1] for row in told] == ["refused", "settled"]
-    assert told[0][2] == "The effect moved since you looked."
+    assert told[0][2] == "The effect moved since you looked: it is at version 5 now, needs reconciliation."
     assert Repair.objects.get().effect_id == other.pk
 
 
@@ -163,7 +164,7 @@ def test_applying_twice_orders_nothing_twice() -> None:
     made = plan(found_not("R-1"))
 
     first = applied(cast.dora(), made.ref)
-    same_id = apply_plan(cast.dora(), made.ref, "a-1")
+    same_id = apply_plan(cast.dora(), made.ref, ApplicationRequest("a-1"))
     other_id = applied(cast.dora(), made.ref, "a-2")
 
     assert same_id.is_replay
@@ -177,7 +178,9 @@ def test_another_admin_finds_what_is_done_already_refused() -> None:
 
     told = applied(cast.person("otto", *cast.dora().roles), made.ref)
 
-    assert told == [("R-1:pay:v4", "refused", "The effect moved since you looked.")]
+    assert told == [
+        ("R-1:pay:v4", "refused", "The effect moved since you looked: it is at version 5 now, dispatching.")
+    ]
     assert Repair.objects.count() == 1
 
 
@@ -186,14 +189,14 @@ def test_an_id_that_stands_for_another_plan_is_refused() -> None:
     applied(cast.dora(), one.ref)
 
     with pytest.raises(CommandIdReused):
-        apply_plan(cast.dora(), other.ref, "a-1")
+        apply_plan(cast.dora(), other.ref, ApplicationRequest("a-1"))
 
 
 def test_only_admins_apply() -> None:
     made = plan(found_not("R-1"))
 
     with pytest.raises(Forbidden):
-        apply_plan(cast.eli(), made.ref, "a-1")
+        apply_plan(cast.eli(), made.ref, ApplicationRequest("a-1"))
     assert not Repair.objects.exists()
 
 
