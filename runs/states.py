@@ -61,13 +61,18 @@ LEGAL_STEPS: dict[tuple[RunStatus, RunStatus], str] = {
     (R.APPROVED, R.REVOKED): "a reviewer who revokes, or a claim that is refused",
     (R.APPROVED, R.NEEDS_RECONCILIATION): "an admin who releases from quarantine",
     (R.DISPATCHING, R.SENT): "the provider's answer",
-    (R.DISPATCHING, R.FAILED): "the provider's answer",
-    (R.DISPATCHING, R.NEEDS_RECONCILIATION): "the reconciler",
-    (R.DISPATCHING, R.REVOKED): "a revocation, when nothing happened",
-    (R.NEEDS_RECONCILIATION, R.SENT): "an admin's verdict",
+    (R.DISPATCHING, R.FAILED): "the provider's answer, or a last attempt that never left",
+    (R.DISPATCHING, R.NEEDS_RECONCILIATION): (
+        "an attempt or a look-up that leaves it unknown, a claim that is refused,"
+        " or an admin who releases from quarantine"
+    ),
+    (R.DISPATCHING, R.REVOKED): (
+        "a reviewer who revokes, a claim that is refused, or an attempt that did nothing after a revocation"
+    ),
+    (R.NEEDS_RECONCILIATION, R.SENT): "an admin's verdict, or the provider's answer",
     (R.NEEDS_RECONCILIATION, R.FAILED): "an admin's repair",
     (R.NEEDS_RECONCILIATION, R.DISPATCHING): "an admin who orders a resend",
-    (R.NEEDS_RECONCILIATION, R.REVOKED): "an admin's verdict on a revoked approval",
+    (R.NEEDS_RECONCILIATION, R.REVOKED): "an admin's verdict on a revoked approval, or a reviewer who revokes",
     (R.SENT, R.WORKING): "an operator who reopens",
     (R.FAILED, R.WORKING): "an operator who reopens",
     (R.REVOKED, R.WORKING): "an operator who reopens",
