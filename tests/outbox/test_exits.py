@@ -7,33 +7,21 @@ the owners of that step.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 
 import pytest
 
-from approvals.models import StandingApproval
-from approvals.standing import revoke_standing_approval, standing_ref
 from outbox.cases import load_case
-from outbox.leases import Claimed, claim
-from outbox.lookups import LookupRequest, look_up_now
-from outbox.models import DestinationPause, Effect
-from outbox.providers import ADAPTERS
-from outbox.quarantine import quarantine_all
+from outbox.models import Effect
 from outbox.queries import tell_effect
-from outbox.reconcile import Pass, reconcile
-from outbox.recording import record
-from outbox.states import ENDS, LEGAL_STEPS, RUN_STATUS, EffectState, Finding, RepairKind
+from outbox.states import ENDS, LEGAL_STEPS, RUN_STATUS, EffectState
 from runs.models import LedgerEntry
 from runs.states import LEGAL_STEPS as RUN_STEPS
 from runs.states import STORIES
-from tests import cast, review
-from tests.approvals.test_standing import freeze, give
-from tests.outbox.providers.servers import closed_port
-from tests.outbox.settling import change, claimed, let_pass
-from tests.outbox.test_findings import confirmed, judge, order
-from tests.outbox.test_leases import ids, now
-from tests.review import REFUND, number
+from tests import cast
+from tests.outbox import deeds, places
+from tests.outbox.deeds import Place
+from tests.review import REFUND
 from tests.sandbox import Sandbox
 
 pytestmark = pytest.mark.django_db
@@ -46,227 +34,6 @@ P, D, S, F, N, C = (
     EffectState.NEEDS_RECONCILIATION,
     EffectState.CANCELLED,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An effect where a walk begins, its provider, and what a worker holds of it."""
-
-    provider: Sandbox
-    effect: Effect
-    held: Claimed | None = None
-
-
-# ---- where walks begin -----------------------------------------------------------------------------------
-
-
-def authorized(provider: Sandbox) -> Place:
-    """Nobody has claimed it; its provider neither recognises repeats nor can be asked."""
-    provider.register(dedupe=False, lookup=False)
-    return Place(provider, review.refund_approved())
-
-
-def authorized_in_advance(provider: Sandbox) -> Place:
-    """Nobody has claimed it; a standing approval of Bea's authorized it."""
-    provider.register(dedupe=False, lookup=False)
-    give()
-    freeze()
-    return Place(provider, review.effect_of())
-
-
-def authorized_for_who_can_be_asked(provider: Sandbox) -> Place:
-    provider.register(dedupe=False, lookup=True)
-    return Place(provider, review.refund_approved())
-
-
-def authorized_for_nobody(provider: Sandbox) -> Place:
-    """Nobody listens at its destination: no attempt ever leaves."""
-    provider.register(dedupe=False, lookup=False, url=f"http://127.0.0.1:{closed_port()}/deliver")
-    return Place(provider, review.refund_approved())
-
-
-def quarantined_before_it_was_claimed(provider: Sandbox) -> Place:
-    return in_quarantine(authorized(provider))
-
-
-def held(provider: Sandbox) -> Place:
-    """A worker holds it and has committed that it begins to send."""
-    return claimed_at(authorized(provider))
-
-
-def held_although_revoked(provider: Sandbox) -> Place:
-    place = held(provider)
-    revoke_its_approval(place)
-    return place
-
-
-def held_for_the_last_time(provider: Sandbox) -> Place:
-    place = authorized_for_nobody(provider)
-    change(place.effect, attempts_used=place.effect.attempts_allowed - 1)
-    return claimed_at(place)
-
-
-def held_by_a_lost_worker(provider: Sandbox) -> Place:
-    place = held(provider)
-    place.effect.refresh_from_db()
-    change(place.effect, lease_expires_at=now() - timedelta(seconds=1))
-    return place
-
-
-def quarantined_in_flight(provider: Sandbox) -> Place:
-    return in_quarantine(held(provider))
-
-
-def waiting_to_be_sent(provider: Sandbox) -> Place:
-    """The provider asked to wait; until then nothing of it has left."""
-    return tried("throttle", authorized(provider))
-
-
-def waiting_to_be_sent_as_approved_in_advance(provider: Sandbox) -> Place:
-    return tried("throttle", authorized_in_advance(provider))
-
-
-def waiting_to_be_repeated(provider: Sandbox) -> Place:
-    """Unknown; the provider recognises repeats for half an hour."""
-    provider.register(lookup=False, key_retention_seconds=1800)
-    return tried("apply-then-drop", Place(provider, review.refund_approved()))
-
-
-def waiting_too_long_to_be_repeated(provider: Sandbox) -> Place:
-    place = waiting_to_be_repeated(provider)
-    let_pass(place.effect, hours=1)
-    return place
-
-
-def waiting_to_be_asked_about(provider: Sandbox) -> Place:
-    """Unknown; the provider is asked."""
-    return tried("apply-then-drop", authorized_for_who_can_be_asked(provider))
-
-
-def lost_for_who_can_be_asked(provider: Sandbox) -> Place:
-    return tried("drop-before-apply", authorized_for_who_can_be_asked(provider))
-
-
-def unknown(provider: Sandbox) -> Place:
-    """A person has to find out, long after the last attempt."""
-    place = tried("drop-before-apply", authorized(provider))
-    let_pass(place.effect, hours=1)
-    return place
-
-
-def unknown_in_quarantine(provider: Sandbox) -> Place:
-    return in_quarantine(unknown(provider))
-
-
-def unknown_as_the_provider_could_not_tell(provider: Sandbox) -> Place:
-    place = waiting_to_be_asked_about(provider)
-    ask_who_cannot_tell(place)
-    provider.control.lookup = True
-    return place
-
-
-def unknown_and_revoked(provider: Sandbox) -> Place:
-    place = unknown(provider)
-    revoke_its_approval(place)
-    return place
-
-
-def found_not_to_have_happened(provider: Sandbox) -> Place:
-    place = unknown(provider)
-    judge(place.effect, Finding.DID_NOT_HAPPEN)
-    return place
-
-
-def in_quarantine(place: Place) -> Place:
-    quarantine_all(cast.SETUP)
-    return place
-
-
-def claimed_at(place: Place) -> Place:
-    return replace(place, held=claimed(place.effect))
-
-
-def tried(mode: str, place: Place) -> Place:
-    """One attempt that met this fault of the provider."""
-    send(mode)(claimed_at(place))
-    place.effect.refresh_from_db()
-    return place
-
-
-# ---- what their owners do --------------------------------------------------------------------------------
-
-
-def claim_it(place: Place) -> None:
-    assert claimed_when_due(place) == [place.effect.pk]
-
-
-def refuse_to_claim_it(place: Place) -> None:
-    assert claimed_when_due(place) == []
-
-
-def claimed_when_due(place: Place) -> list[str]:
-    DestinationPause.objects.all().delete()
-    place.effect.refresh_from_db()
-    change(place.effect, next_at=now())
-    return ids(claim("worker-1"))
-
-
-def refuse_to_claim_what_was_revoked_in_advance(place: Place) -> None:
-    row = StandingApproval.objects.get()
-    revoke_standing_approval(cast.ben(), standing_ref(row.pk), number(), "The season is over.")
-    refuse_to_claim_it(place)
-
-
-def send(mode: str) -> Callable[[Place], None]:
-    """The worker that holds it sends, to a provider that does this, and records what came of it."""
-
-    def send_it(place: Place) -> None:
-        place.provider.fails_once(mode)
-        assert place.held is not None
-        record(place.held, ADAPTERS[place.held.adapter].send(place.held.target, place.held.sending))
-
-    return send_it
-
-
-def close_its_lease(place: Place) -> None:
-    assert reconcile() == Pass(closed=1, asked=0)
-
-
-def ask_the_provider(place: Place) -> None:
-    assert reconcile() == Pass(closed=0, asked=1)
-
-
-def ask_who_cannot_tell(place: Place) -> None:
-    place.provider.control.lookup = False
-    ask_the_provider(place)
-
-
-def ask_as_an_admin(place: Place) -> None:
-    look_up_now(cast.dora(), place.effect.pk, LookupRequest(number()))
-
-
-def revoke_its_approval(place: Place) -> None:
-    review.revoke(cast.ben(), review.approval_of(place.effect))
-
-
-def find_that_it_happened(place: Place) -> None:
-    judge(place.effect, Finding.HAPPENED, provider_request_id="p-7")
-
-
-def find_that_it_did_not_happen(place: Place) -> None:
-    confirmed(place.effect, judge(place.effect, Finding.DID_NOT_HAPPEN))
-
-
-def mark_it_as_failed(place: Place) -> None:
-    confirmed(place.effect, order(place.effect, RepairKind.MARK_FAILED))
-
-
-def order_a_resend(place: Place) -> None:
-    confirmed(place.effect, order(place.effect, RepairKind.RESEND))
-
-
-def release_it(place: Place) -> None:
-    order(place.effect, RepairKind.RELEASE)
 
 
 # ---- the walks -------------------------------------------------------------------------------------------
@@ -294,54 +61,63 @@ WHO_REVOKES, WHO_RELEASES = "a reviewer who revokes", "an admin who releases fro
 
 #: Every step of the table, with each of its owners going it.
 WALKS: dict[tuple[EffectState, EffectState], tuple[Walk, ...]] = {
-    (P, D): (Walk(A_CLAIM, authorized, claim_it, DISPATCH),),
+    (P, D): (Walk(A_CLAIM, places.authorized, deeds.claim_now, DISPATCH),),
     (P, C): (
-        Walk(WHO_REVOKES, authorized, revoke_its_approval, REVIEWER),
-        Walk(A_REFUSED_CLAIM, authorized_in_advance, refuse_to_claim_what_was_revoked_in_advance, DISPATCH),
+        Walk(WHO_REVOKES, places.authorized, deeds.revoke, REVIEWER),
+        Walk(
+            A_REFUSED_CLAIM, places.authorized_in_advance, deeds.refuse_to_claim_what_was_revoked_in_advance, DISPATCH
+        ),
     ),
-    (P, N): (Walk(WHO_RELEASES, quarantined_before_it_was_claimed, release_it, ADMIN),),
+    (P, N): (Walk(WHO_RELEASES, places.quarantined_before_it_was_claimed, deeds.release, ADMIN),),
     (D, S): (
-        Walk(THE_ANSWER, held, send("ok"), WORKER),
-        Walk(THE_ANSWER, waiting_to_be_asked_about, ask_the_provider, RECONCILER),
+        Walk(THE_ANSWER, places.held, deeds.send("ok"), WORKER),
+        Walk(THE_ANSWER, places.waiting_to_be_asked_about, deeds.ask, RECONCILER),
     ),
     (D, F): (
-        Walk(THE_ANSWER, held, send("refuse"), WORKER),
-        Walk("a last attempt that never left", held_for_the_last_time, send("ok"), WORKER),
+        Walk(THE_ANSWER, places.held, deeds.send("refuse"), WORKER),
+        Walk("a last attempt that never left", places.held_for_the_last_time, deeds.send("ok"), WORKER),
     ),
     (D, C): (
-        Walk(WHO_REVOKES, waiting_to_be_sent, revoke_its_approval, REVIEWER),
+        Walk(WHO_REVOKES, places.waiting_to_be_sent, deeds.revoke, REVIEWER),
         Walk(
             A_REFUSED_CLAIM,
-            waiting_to_be_sent_as_approved_in_advance,
-            refuse_to_claim_what_was_revoked_in_advance,
+            places.waiting_to_be_sent_as_approved_in_advance,
+            deeds.refuse_to_claim_what_was_revoked_in_advance,
             DISPATCH,
         ),
-        Walk("an attempt that did nothing after a revocation", held_although_revoked, send("refuse"), WORKER),
+        Walk(
+            "an attempt that did nothing after a revocation", places.held_although_revoked, deeds.send("refuse"), WORKER
+        ),
     ),
     (D, N): (
-        Walk(NO_ANSWER, held, send("drop-before-apply"), WORKER),
-        Walk(NO_ANSWER, held_by_a_lost_worker, close_its_lease, WORKER),
-        Walk(NO_ANSWER, waiting_to_be_asked_about, ask_who_cannot_tell, RECONCILER),
-        Walk(A_REFUSED_CLAIM, waiting_too_long_to_be_repeated, refuse_to_claim_it, DISPATCH),
-        Walk(WHO_RELEASES, quarantined_in_flight, release_it, ADMIN),
+        Walk(NO_ANSWER, places.held, deeds.send("drop-before-apply"), WORKER),
+        Walk(NO_ANSWER, places.held_by_a_lost_worker, deeds.close_lease, WORKER),
+        Walk(NO_ANSWER, places.waiting_to_be_asked_about, deeds.ask_who_cannot_tell, RECONCILER),
+        Walk(A_REFUSED_CLAIM, places.waiting_too_long_to_be_repeated, deeds.refuse_to_claim, DISPATCH),
+        Walk(WHO_RELEASES, places.quarantined_in_flight, deeds.release, ADMIN),
     ),
     (N, S): (
-        Walk("an admin's verdict", unknown, find_that_it_happened, ADMIN),
-        Walk(THE_ANSWER, unknown_as_the_provider_could_not_tell, ask_as_an_admin, ADMIN),
+        Walk("an admin's verdict", places.unknown, deeds.find_that_it_happened, ADMIN),
+        Walk(THE_ANSWER, places.unknown_as_the_provider_could_not_tell, deeds.ask_as_an_admin, ADMIN),
     ),
-    (N, F): (Walk("an admin's repair", found_not_to_have_happened, mark_it_as_failed, ADMIN),),
-    (N, D): (Walk("an admin who orders a resend", found_not_to_have_happened, order_a_resend, ADMIN),),
+    (N, F): (Walk("an admin's repair", places.found_not_to_have_happened, deeds.mark_as_failed, ADMIN),),
+    (N, D): (Walk("an admin who orders a resend", places.found_not_to_have_happened, deeds.order_resend, ADMIN),),
     (N, C): (
-        Walk("an admin's verdict on a revoked approval", unknown_and_revoked, find_that_it_did_not_happen, ADMIN),
-        Walk(WHO_REVOKES, found_not_to_have_happened, revoke_its_approval, REVIEWER),
+        Walk(
+            "an admin's verdict on a revoked approval",
+            places.unknown_and_revoked,
+            deeds.find_that_it_did_not_happen,
+            ADMIN,
+        ),
+        Walk(WHO_REVOKES, places.found_not_to_have_happened, deeds.revoke, REVIEWER),
     ),
 }
 #: What goes on and leaves the state as it is.
 WITHIN: tuple[Walk, ...] = (
-    Walk(A_CLAIM, waiting_to_be_sent, claim_it, DISPATCH),
-    Walk(A_CLAIM, waiting_to_be_repeated, claim_it, DISPATCH),
-    Walk("a look-up that proves nothing yet", lost_for_who_can_be_asked, ask_the_provider, RECONCILER),
-    Walk(WHO_RELEASES, unknown_in_quarantine, release_it, ADMIN),
+    Walk(A_CLAIM, places.waiting_to_be_sent, deeds.claim_now, DISPATCH),
+    Walk(A_CLAIM, places.waiting_to_be_repeated, deeds.claim_now, DISPATCH),
+    Walk("a look-up that proves nothing yet", places.lost_for_who_can_be_asked, deeds.ask, RECONCILER),
+    Walk(WHO_RELEASES, places.unknown_in_quarantine, deeds.release, ADMIN),
 )
 STEPS = [pytest.param(*step, walk, id=f"{step[0]} to {step[1]}: {walk}") for step in WALKS for walk in WALKS[step]]
 
