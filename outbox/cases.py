@@ -6,6 +6,7 @@ Reads and judges; writes nothing. Findings and repairs act on what is said here.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 from approvals.models import DestinationRevision
@@ -129,7 +130,7 @@ def require_version(case: Case, seen: int, *, name: str, command_id: str) -> Non
     effect, run = case.effect, case.run
     if effect.version == seen:
         return
-    words = f"The effect moved since you looked: it is at version {effect.version} now, {effect.get_state_display()}."
+    words = f"The effect moved since you looked; its state now: {effect.get_state_display()}."
     policy = authority.policy_of(run.workflow, case.found.authority_epoch)
     refusal = version_conflict(words, case.found, run, policy, command_id=command_id, name=name, seen=run.version)
     refusal.members |= {"effect": effect.pk, "base_version": seen, "current_version": effect.version}
@@ -142,8 +143,10 @@ def next_steps(case: Case) -> list[str]:
     return found + [f"repair:{repair}" for repair in RepairKind if _against_repair(case, repair) is None]
 
 
-def _not_legal(case: Case, words: str) -> InvalidTransition:
-    return InvalidTransition(words, status=case.effect.state)
+def _not_legal(case: Case, words: str, expected: str, actual: str | None = None) -> InvalidTransition:
+    """That a fact stands against it: what it would have to be, and what it is, by default the effect's state."""
+    state = case.effect.state
+    return InvalidTransition(words, status=state, expected=expected, actual=actual or state)
 
 
 def _raised(case: Case, refusal: ClearanceError | None) -> None:
@@ -163,11 +166,16 @@ def _against_finding(case: Case, finding: Finding) -> ClearanceError | None:
     if case.effect.quarantined:
         return Quarantined(expected="released", actual="quarantined")
     if case.effect.state != EffectState.NEEDS_RECONCILIATION:
-        return _not_legal(case, "Only an effect that needs reconciliation takes a verdict.")
+        words = "Only an effect that needs reconciliation takes a verdict."
+        return _not_legal(case, words, EffectState.NEEDS_RECONCILIATION)
     settles_at = case.settles_at
     if finding is Finding.DID_NOT_HAPPEN and settles_at is not None and case.found.now < settles_at:
-        seconds = int((settles_at - case.found.now).total_seconds()) + 1
-        return TooEarly("The provider may still be working on it.", retry_after=seconds, expected=rfc3339(settles_at))
+        return TooEarly(
+            "The provider may still be working on it.",
+            retry_after=ceil((settles_at - case.found.now).total_seconds()),
+            expected=rfc3339(settles_at),
+            actual=rfc3339(case.found.now),
+        )
     return None
 
 
@@ -197,15 +205,19 @@ def require_repair(case: Case, repair: RepairKind) -> None:
 def _against_repair(case: Case, repair: RepairKind) -> ClearanceError | None:
     effect = case.effect
     if repair is RepairKind.RELEASE:
-        return None if effect.quarantined else _not_legal(case, "It is not in quarantine.")
+        return None if effect.quarantined else _not_legal(case, "It is not in quarantine.", "quarantined")
     if effect.quarantined:
         return Quarantined(expected="released", actual="quarantined")
     if effect.state != EffectState.NEEDS_RECONCILIATION:
-        return _not_legal(case, "Only an effect that needs reconciliation is repaired.")
-    if effect.may_have_left or not case.verdicts or case.verdicts[-1].verdict != Finding.DID_NOT_HAPPEN:
-        return _not_legal(case, "First somebody has to find out that it did not happen.")
+        words = "Only an effect that needs reconciliation is repaired."
+        return _not_legal(case, words, EffectState.NEEDS_RECONCILIATION)
+    latest = case.verdicts[-1].verdict if case.verdicts else "no verdict"
+    if effect.may_have_left or latest != Finding.DID_NOT_HAPPEN:
+        words = "First somebody has to find out that it did not happen."
+        return _not_legal(case, words, Finding.DID_NOT_HAPPEN, latest)
     if repair is RepairKind.RESEND and case.is_revoked:
-        return _not_legal(case, "Its approval was revoked: it is never sent again.")
+        words = "Its approval was revoked: it is never sent again."
+        return _not_legal(case, words, "approved", "revoked")
     return None
 
 

@@ -47,9 +47,11 @@ def ask(operation_id: str) -> tuple[Question, Known]:
     effect = Effect.objects.select_related("run").get(pk=operation_id)
     row = revision_of(effect)
     if not capabilities_of(row).has_lookup:
-        raise InvalidTransition(f"{row.name} declares no look-up.", status=effect.state)
+        words = f"{row.name} declares no look-up."
+        raise InvalidTransition(words, status=effect.state, expected="look-up declared", actual="no look-up")
     if effect.lease_owner is not None:
-        raise EffectInFlight("A worker holds it right now: ask when its attempt has ended.")
+        words = "A worker holds it right now: ask when its attempt has ended."
+        raise EffectInFlight(words, expected="no worker", actual=effect.lease_owner)
     question = Question(operation_id, effect.run.key, effect.fence, effect.version)
     outside()
     return question, adapter_of(row).look_up(target_of(row), effect.idempotency_key, TIMEOUT)

@@ -113,11 +113,15 @@ def _ask_to_cancel(effect: Effect) -> str:
     destination = revision_of(effect)
     adapter = adapter_of(destination)
     if not destination.cancel_url or not adapter.can_cancel:
-        raise InvalidTransition(f"{destination.name} declares no way to cancel.", status=effect.state)
+        words = f"{destination.name} declares no way to cancel."
+        others = [step.value for step in RemediationStepKind if step is not RemediationStepKind.PROVIDER_CANCEL]
+        raise InvalidTransition(
+            words, status=effect.state, next=others, expected="cancel declared", actual="no way to cancel"
+        )
     outside()
     known = adapter.cancel(target_of(destination), effect.idempotency_key, CANCEL_TIMEOUT)
-    words = {Answer.FOUND: "cancelled", Answer.NOT_FOUND: "too late", Answer.CANNOT_TELL: "cannot tell"}
-    return f"{words[known.answer]} {known.detail}".strip()
+    said = {Answer.FOUND: "cancelled", Answer.NOT_FOUND: "too late", Answer.CANNOT_TELL: "cannot tell"}
+    return f"{said[known.answer]} {known.detail}".strip()
 
 
 @durable

@@ -156,7 +156,7 @@ def test_what_moved_since_the_plan_is_refused_and_the_rest_goes_on() -> None:
     told = applied(cast.dora(), made.ref)
 
     assert [row[1] for row in told] == ["refused", "settled"]
-    assert told[0][2] == "The effect moved since you looked: it is at version 5 now, needs reconciliation."
+    assert told[0][2] == "The effect moved since you looked; its state now: needs reconciliation."
     assert Repair.objects.get().effect_id == other.pk
 
 
@@ -178,9 +178,7 @@ def test_another_admin_finds_what_is_done_already_refused() -> None:
 
     told = applied(cast.person("otto", *cast.dora().roles), made.ref)
 
-    assert told == [
-        ("R-1:pay:v4", "refused", "The effect moved since you looked: it is at version 5 now, dispatching.")
-    ]
+    assert told == [("R-1:pay:v4", "refused", "The effect moved since you looked; its state now: dispatching.")]
     assert Repair.objects.count() == 1
 
 

@@ -58,10 +58,7 @@ def test_applying_tells_row_by_row_what_became_of_it(dora: Visitor) -> None:
     answer = apply(dora, plan)
 
     assert "1 of 2 settled." in answer.text
-    assert (
-        "R-1:pay:v4 refused The effect moved since you looked: it is at version 5 now, needs reconciliation."
-        in answer.text
-    )
+    assert "R-1:pay:v4 refused The effect moved since you looked; its state now: needs reconciliation." in answer.text
     assert "R-2:pay:v4 ordered, in force" in answer.text
     assert not answer.is_page
 
