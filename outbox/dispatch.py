@@ -1,7 +1,8 @@
 """Dispatching: claim, send outside any transaction, record. The loop every worker and `drain_outbox` run.
 
-A batch is sent one after another. How long one turn keeps a worker is bounded, and a destination that asked to wait is
-left alone at once: what was not begun by then is handed back unsent, which costs it no attempt.
+A batch is sent one after another. How long one turn keeps a worker is bounded, a destination that asked to wait is
+left alone at once, and what is withdrawn meanwhile is not begun: all that is handed back unsent, which costs it no
+attempt.
 """
 
 import time
@@ -12,6 +13,7 @@ from outbox.leases import Claimed, claim, start_sending
 from outbox.providers import ADAPTERS
 from outbox.providers.base import Result, outside
 from outbox.quarantine import may_claim
+from outbox.rechecks import withdrawn
 from outbox.recording import HANDED_BACK, Sent, record_all
 from outbox.states import Outcome
 from runs.errors import Unavailable
@@ -20,7 +22,7 @@ from runs.errors import Unavailable
 BATCH = 100
 #: How long sends of one turn are begun: the last of them still ends within a task's limit of time.
 SENDING_SECONDS = 10
-#: Results wait for each other this long at most, to be recorded together.
+#: Results wait for each other this long at most, to be recorded together; then it is seen what was withdrawn.
 TOGETHER_SECONDS = 0.5
 #: How long a result is kept in memory while the database is away. A worker lost meanwhile leaves an expired lease.
 RECORD_FOR_SECONDS = 15
@@ -39,7 +41,7 @@ def dispatch_due(worker: str, limit: int = 1, only: str | None = None, ends: flo
     """Claim what is due, send it, record what came of it. Returns how many were attempted.
 
     After `ends`, on this process's monotonic clock, and to a destination that asked to wait, nothing more of a batch
-    is begun.
+    is begun; nor what a halt, a suspension or a revocation has reached, seen at every recording.
     """
     if not may_claim():
         return 0
@@ -48,15 +50,18 @@ def dispatch_due(worker: str, limit: int = 1, only: str | None = None, ends: flo
     ends = recorded_at + SENDING_SECONDS if ends is None else ends
     sent: list[Sent] = []
     busy: set[str] = set()
+    stopped: set[str] = set()
     try:
-        for item in claimed:
-            is_over = item is not claimed[0] and time.monotonic() > ends
-            result = HANDED_BACK if is_over or item.target.name in busy else _send(item)
+        for place, item in enumerate(claimed):
+            is_over = place > 0 and time.monotonic() > ends
+            is_left = is_over or item.target.name in busy or item.operation_id in stopped
+            result = HANDED_BACK if is_left else _send(item)
             if result.outcome is Outcome.THROTTLED:
                 busy.add(item.target.name)
             sent.append((item, result))
             if time.monotonic() - recorded_at > TOGETHER_SECONDS:
                 _record(sent)
+                stopped = withdrawn([rest.operation_id for rest in claimed[place + 1 :]])
                 recorded_at = time.monotonic()
     finally:  # what a provider answered is kept whatever comes of the next
         _record(sent)

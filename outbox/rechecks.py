@@ -1,11 +1,21 @@
 """The last look before anything may leave: is there a reason not to send this now. Reads only."""
 
 import json
+from collections.abc import Sequence
 
 from outbox.bearings import Bearing
 from runs import catalog
+from runs.authority import suspended_workflows
 from runs.digest import tagged
 from runs.fields import same
+from runs.transactions import durable, execute
+
+_WITHDRAWN = """
+SELECT e.operation_id FROM outbox_effect e CROSS JOIN runs_installation i
+WHERE e.operation_id = ANY(%(operations)s) AND (i.is_halted OR e.workflow = ANY(%(suspended)s) OR EXISTS (
+    SELECT FROM approvals_decision d LEFT JOIN approvals_standingapproval s ON s.id = d.standing_approval_id
+    WHERE d.id = ANY(e.approvals) AND (d.revoked_at IS NOT NULL OR s.revoked_at IS NOT NULL)))
+"""
 
 
 def reason_not_to_send(at: Bearing) -> str | None:
@@ -26,3 +36,10 @@ def reason_not_to_send(at: Bearing) -> str | None:
         if not any(same(run.state.fields.get(name), value) for value in allowed):
             return f"{name} is {run.state.fields.get(name)}, which does not allow this"
     return None
+
+
+@durable
+def withdrawn(operations: Sequence[str]) -> set[str]:
+    """Which of these claimed effects nobody would claim any more: halted, suspended, or an approval revoked since."""
+    params = {"operations": list(operations), "suspended": suspended_workflows()}
+    return {number for (number,) in execute(_WITHDRAWN, params).fetchall()}

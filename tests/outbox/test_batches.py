@@ -21,6 +21,7 @@ from outbox.providers.base import Result, Sending, Target
 from outbox.reconcile import reconcile
 from outbox.recording import record_all
 from outbox.states import Outcome
+from runs.administration import set_halt, set_workflow_suspended
 from tests import cast, review
 from tests.outbox.settling import ACCEPTED, NEVER_LEFT, REFUSED, THROTTLED, UNKNOWN, change, let_pass
 from tests.outbox.test_leases import ids, now
@@ -264,3 +265,59 @@ def test_a_result_that_was_recorded_is_off_the_list(provider: Provider) -> None:
         record_all(rest := [*sent[:2], (foreign, Result(Outcome.UNKNOWN, ""))])
 
     assert [item.operation_id for item, _ in rest] == ["R-99:pay:v4"]
+
+
+# ---- withdrawn meanwhile -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that records, and looks what was withdrawn, after every send."""
+    monkeypatch.setattr(dispatch, "TOGETHER_SECONDS", -1)
+
+
+@pytest.mark.usefixtures("watchful")
+def test_what_is_revoked_while_others_of_its_batch_are_sent_is_cancelled_unsent(provider: Provider) -> None:
+    def revoke() -> None:
+        if provider.asked == OPERATIONS[:2]:
+            review.revoke(cast.ben(), review.approval_of(review.effect_of("R-5")))
+
+    provider.takes = revoke
+
+    dispatch_due("worker-1", 10)
+
+    assert provider.asked == [number for number in OPERATIONS if number != "R-5:pay:v4"]
+    assert states() == ["succeeded"] * 4 + ["cancelled"] + ["succeeded"] * 5
+    assert (cast.reading("R-5").state.status, Remediation.objects.count()) == ("revoked", 0)
+    assert broken() == {}
+
+
+def halt(on: bool) -> None:
+    set_halt(on, cast.SETUP)
+
+
+def suspend(on: bool) -> None:
+    set_workflow_suspended("refund", on, cast.SETUP)
+
+
+@pytest.mark.usefixtures("watchful")
+@pytest.mark.parametrize("stop", [halt, suspend])
+def test_a_halt_or_a_suspension_stops_the_rest_of_a_batch_which_goes_on_afterwards(
+    provider: Provider, stop: Callable[[bool], None]
+) -> None:
+    provider.takes = lambda: stop(True) if provider.asked == OPERATIONS[:2] else None
+
+    dispatch_due("worker-1", 10)
+
+    assert provider.asked == OPERATIONS[:2]
+    left = Effect.objects.filter(state="dispatching")
+    assert set(left.values_list("next_step", "attempts_used", "may_have_left")) == {("send", 0, False)}
+    assert left.count() == 8
+
+    stop(False)
+    for effect in left:
+        let_pass(effect, minutes=10)
+    dispatch_due("worker-1", 10)
+
+    assert states() == ["succeeded"] * 10
+    assert broken() == {}
