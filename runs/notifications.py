@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F
 from django.db.models.functions import Now
 
 from runs import authority
@@ -42,13 +42,17 @@ _SLACK = """
 SELECT e.id, NULL::bigint, NULL, 'slack', NULL::bigint
 FROM runs_escalation e WHERE e.state = 'open' AND e.opened_at > clock_timestamp() - %(within)s
 """
-_BEGIN = """
-UPDATE runs_notification n SET begun_at = clock_timestamp()
-WHERE n.id = %s AND n.begun_at IS NULL AND n.due_at <= clock_timestamp() AND (
+# Still due: what it is about waits, and whoever is to be told still has the role that makes it theirs.
+_IS_DUE = """
+n.begun_at IS NULL AND n.due_at <= clock_timestamp() AND (
     EXISTS (SELECT FROM runs_escalation e WHERE e.id = n.escalation_id AND e.state = 'open')
     OR EXISTS (SELECT FROM runs_run r WHERE r.id = n.run_id AND r.active_snapshot = n.snapshot))
-RETURNING n.id
+AND (n.person_id IS NULL OR EXISTS (
+    SELECT FROM runs_person p WHERE p.id = n.person_id AND p.is_active
+    AND p.roles @> ARRAY[CASE WHEN n.escalation_id IS NULL THEN 'reviewer' ELSE 'operator' END]::varchar[]))
 """
+_DUE = f"SELECT n.id FROM runs_notification n WHERE {_IS_DUE} AND n.failed_count < %s ORDER BY n.due_at LIMIT %s"
+_BEGIN = f"UPDATE runs_notification n SET begun_at = clock_timestamp() WHERE n.id = %s AND {_IS_DUE} RETURNING n.id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,10 @@ def note_new_cases(*, with_slack: bool) -> None:
         note(_SLACK, recent)
 
 
+@durable
 def due_notifications(limit: int) -> list[int]:
     """The rows that wait to be sent, the oldest first. Of what does not wait any more nobody needs to be told."""
-    waits = Q(escalation__state="open") | Q(run__active_snapshot=F("snapshot"))
-    rows = Notification.objects.filter(waits, begun_at=None, due_at__lte=Now(), failed_count__lt=MOST_FAILURES)
-    return list(rows.order_by("due_at").values_list("id", flat=True)[:limit])
+    return [number for (number,) in execute(_DUE, [MOST_FAILURES, limit]).fetchall()]
 
 
 @durable

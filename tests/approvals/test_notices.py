@@ -170,6 +170,13 @@ def test_of_a_review_that_was_decided_meanwhile_nobody_is_told(snapshot: str) ->
     assert begin(the_only()) is None
 
 
+def test_who_is_no_reviewer_any_more_when_the_message_would_leave_is_not_told(snapshot: str) -> None:
+    set_person("ben", BY, roles=[Role.OPERATOR])
+
+    assert due_notifications(10) == []
+    assert begin(the_only()) is None
+
+
 def test_a_snapshot_that_replaced_another_is_told_in_its_place(snapshot: str) -> None:
     cast.command(review.cashier(), review.REFUND, "set-refund-amount", amount="26.00", currency="EUR")
     newer = review.freeze(review.cashier(), review.REFUND, "pay").answer["snapshot"]

@@ -165,3 +165,15 @@ def test_a_case_that_was_settled_meanwhile_is_not_told(due: int) -> None:
 
     assert due_notifications(10) == []
     assert begin(due) is None
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [lambda: set_person_active("ada", False, BY), lambda: set_person("ada", BY, roles=[Role.AUDITOR])],
+    ids=["suspended", "another role"],
+)
+def test_who_lost_the_role_before_the_message_left_is_not_told(due: int, leaves: Any) -> None:
+    leaves()
+
+    assert due_notifications(10) == []
+    assert begin(due) is None
