@@ -21,19 +21,11 @@ from runs.states import STORIES
 from tests import cast
 from tests.outbox import deeds, places
 from tests.outbox.deeds import Place
+from tests.outbox.test_states import C, D, F, N, P, S
 from tests.review import REFUND
 from tests.sandbox import Sandbox
 
 pytestmark = pytest.mark.django_db
-
-P, D, S, F, N, C = (
-    EffectState.PENDING,
-    EffectState.DISPATCHING,
-    EffectState.SUCCEEDED,
-    EffectState.FAILED,
-    EffectState.NEEDS_RECONCILIATION,
-    EffectState.CANCELLED,
-)
 
 
 # ---- the walks -------------------------------------------------------------------------------------------

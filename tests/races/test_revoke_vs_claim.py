@@ -104,6 +104,13 @@ def assert_at_rest(effect: Effect, attempts: int) -> None:
 # ---- revoked first ---------------------------------------------------------------------------------------
 
 
+def assert_never_sent(effect: Effect, provider: Sandbox) -> None:
+    assert standing(effect) == ("cancelled", "revoked")
+    assert_at_rest(effect, attempts=0)
+    assert provider.deliveries == []
+    assert story(REFUND, AUTHORIZED) == [(4, "approval.revoked", "user:bea"), (5, "effect.cancelled", "user:bea")]
+
+
 def test_a_claim_passes_by_a_run_whose_approval_is_being_revoked_and_nothing_is_ever_sent(
     effect: Effect, provider: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,10 +119,7 @@ def test_a_claim_passes_by_a_run_whose_approval_is_being_revoked_and_nothing_is_
         assert (due_operations(1), standing(effect)) == ([effect.pk], ("pending", "approved"))
 
     assert (worked.result(), revoked.result()) == (0, CANCELLED)
-    assert standing(effect) == ("cancelled", "revoked")
-    assert_at_rest(effect, attempts=0)
-    assert provider.deliveries == []
-    assert story(REFUND, AUTHORIZED) == [(4, "approval.revoked", "user:bea"), (5, "effect.cancelled", "user:bea")]
+    assert_never_sent(effect, provider)
 
 
 @contextmanager
@@ -133,10 +137,7 @@ def test_what_was_picked_before_and_locked_after_the_revocation_is_left_alone(
         revoked, worked = race(monkeypatch, revoke, work)
 
     assert (worked.result(), revoked.result()) == (0, CANCELLED)
-    assert standing(effect) == ("cancelled", "revoked")
-    assert_at_rest(effect, attempts=0)
-    assert provider.deliveries == []
-    assert story(REFUND, AUTHORIZED) == [(4, "approval.revoked", "user:bea"), (5, "effect.cancelled", "user:bea")]
+    assert_never_sent(effect, provider)
 
 
 @contextmanager
