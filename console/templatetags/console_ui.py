@@ -212,6 +212,12 @@ def version(number: int) -> dict[str, Any]:
     return {"number": number}
 
 
+@component("reason")
+def reason(text: str) -> dict[str, Any]:
+    """A reason in words of ours; the names that it gives between backticks stand as code."""
+    return {"parts": text.split("`")}
+
+
 # ---- text that is not to be trusted ----------------------------------------------------------------------------
 
 

@@ -122,6 +122,18 @@ def test_a_hash_is_short_to_read_and_whole_to_copy() -> None:
     assert text_of(drawn("{% hash 'abc' %}")) == "abc"
 
 
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("stands: only `notes`, `tags` changed", "stands: only <code>notes</code>, <code>tags</code> changed"),
+        ("`<b>`", "<code>&lt;b&gt;</code>"),
+        ("no name in it", "no name in it"),
+    ],
+)
+def test_a_reason_shows_the_names_in_it_as_code(text: str, html: str) -> None:
+    assert drawn("{% reason text %}", text=text) == html
+
+
 def test_text_can_follow_a_part_closely() -> None:
     assert text_of(drawn("({% untrusted 'a' %}, {% version 7 %}.)")) == "(a, version 7.)"
 
