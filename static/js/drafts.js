@@ -52,8 +52,10 @@ document.addEventListener("submit", ({ target, defaultPrevented }) => {
 
 document.addEventListener("htmx:after:request", ({ target, detail }) => {
   const form = target.closest?.("form[data-draft]");
-  if (!form || detail.ctx.request.method === "GET") return;
-  if (detail.ctx.response.status < 400) sessionStorage.removeItem(KEY + form.dataset.draft);
+  const { method, submitter } = detail.ctx.request;
+  if (!form || method === "GET" || submitter?.formNoValidate || detail.ctx.response.status >= 400) return;
+  sessionStorage.removeItem(KEY + form.dataset.draft);
+  form.reset(); // a page that keeps the form begins it anew
 });
 
 document.addEventListener("htmx:after:swap", () => restore(document));

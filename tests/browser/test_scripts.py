@@ -292,6 +292,26 @@ def test_a_draft_survives_a_reload_and_goes_when_it_was_accepted(page: Page) -> 
     expect(page.locator("#reason")).to_have_value("")
 
 
+def test_a_form_that_stays_after_it_was_accepted_begins_anew_and_one_that_only_asked_keeps_its_words(
+    page: Page,
+) -> None:
+    page.goto(PARTS)
+    plant(
+        page,
+        '<form data-draft="x" hx-post="/answer" hx-target="#told"><input type="text" name="why" id="why">'
+        '<button id="asks" formnovalidate>Preview</button><button id="sends">Send</button></form><p id="told"></p>',
+    )
+    answering(page, '<p id="told">answered</p>')
+    page.fill("#why", "Because.")
+
+    page.click("#asks")
+    expect(page.locator("#told")).to_contain_text("answered")
+    expect(page.locator("#why")).to_have_value("Because.")
+
+    page.click("#sends")
+    expect(page.locator("#why")).to_have_value("")
+
+
 def test_a_draft_survives_being_signed_out(page: Page) -> None:
     page.goto(CONFLICT)
     page.fill("#reason", "Second item was returned.")
