@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -18,7 +19,9 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 from console.context import THEME_COOKIE
 from outbox import pulse
 from runs.models import Installation, Person
+from runs.states import Role
 from runs.values import Principal
+from tests import cast
 from tests.browser.test_gallery import RULES, SIZES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,19 +75,26 @@ def live(transactional_db: None, server: str) -> str:
 @pytest.fixture(params=["desk"])
 def context(request: pytest.FixtureRequest, browser: Browser, live: str) -> Iterator[BrowserContext]:
     """A browser at a desk, or with `indirect` on a phone or without script."""
-    size = "phone" if "phone" in request.param else "desk"
-    opened = browser.new_context(
+    with opened(browser, live, request.param) as window:
+        yield window
+
+
+@contextmanager
+def opened(browser: Browser, live: str, kind: str) -> Iterator[BrowserContext]:
+    """A browser with cookies of its own; `kind` says where: "phone dark" or "desk no script"."""
+    size = "phone" if "phone" in kind else "desk"
+    window = browser.new_context(
         base_url=live,
         viewport=SIZES[size],
         has_touch=size == "phone",
         is_mobile=size == "phone",
-        java_script_enabled="no script" not in request.param,
+        java_script_enabled="no script" not in kind,
     )
-    if "dark" in request.param:
-        opened.add_cookies([{"name": THEME_COOKIE, "value": "dark", "url": live}])
-    opened.set_default_timeout(10_000)
-    yield opened
-    opened.close()
+    if "dark" in kind:
+        window.add_cookies([{"name": THEME_COOKIE, "value": "dark", "url": live}])
+    window.set_default_timeout(10_000)
+    yield window
+    window.close()
 
 
 @pytest.fixture
@@ -103,15 +113,24 @@ def complaints(context: BrowserContext) -> list[str]:
 
 @pytest.fixture
 def sign_in(context: BrowserContext, live: str) -> SignIn:
+    """Sign somebody in."""
+    return lambda principal: enter(context, live, principal)
+
+
+def enter(window: BrowserContext, live: str, principal: Principal) -> None:
     """Sign somebody in, by the cookie that signing in would have given."""
+    client = Client()
+    client.force_login(Person.objects.get(username=principal.name))
+    name = settings.SESSION_COOKIE_NAME
+    window.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live}])
 
-    def by_cookie(principal: Principal) -> None:
-        client = Client()
-        client.force_login(Person.objects.get(username=principal.name))
-        name = settings.SESSION_COOKIE_NAME
-        context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live}])
 
-    return by_cookie
+@pytest.fixture
+def second_admin(browser: Browser, live: str) -> Iterator[Page]:
+    """Otto, another admin, on a phone of his own."""
+    with opened(browser, live, "phone") as window:
+        enter(window, live, cast.person("otto", Role.ADMIN))
+        yield window.new_page()
 
 
 @pytest.fixture
@@ -119,10 +138,21 @@ def page(context: BrowserContext, sign_in: SignIn) -> Page:
     return context.new_page()
 
 
+def settle(page: Page) -> None:
+    """Until a button is live again after a swap."""
+    page.wait_for_timeout(550)
+
+
 def findings(page: Page) -> list[str]:
     """What axe finds wrong with the page as it stands."""
     violations: list[dict[str, Any]] = Axe().run(page, options=RULES).response["violations"]
     return [f"{found['id']}: {node['html'][:160]}" for found in violations for node in found["nodes"]]
+
+
+def overflow(page: Page) -> int:
+    """By how many pixels the page is wider than the screen."""
+    wider: int = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return max(wider, 0)
 
 
 def faults(page: Page, paths: Iterable[str]) -> dict[str, list[str]]:
@@ -132,8 +162,8 @@ def faults(page: Page, paths: Iterable[str]) -> dict[str, list[str]]:
         answer = page.goto(path)
         assert answer is not None and answer.status == 200, path
         found[path] = findings(page)
-        if (overflow := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
-            found[path].append(f"{overflow} px too wide")
+        if wider := overflow(page):
+            found[path].append(f"{wider} px too wide")
     return {path: list_ for path, list_ in found.items() if list_}
 
 

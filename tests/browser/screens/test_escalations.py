@@ -9,7 +9,7 @@ from runs.refusals import escalation_ref
 from runs.values import Principal
 from runs.verbs import Verb
 from tests import cast
-from tests.browser.screens.conftest import SignIn, refresh
+from tests.browser.screens.conftest import SignIn, refresh, settle
 
 BUTTON = "#settle [data-decides]"
 
@@ -21,11 +21,6 @@ def case(live: str, sign_in: SignIn) -> str:
     mara = cast.person_operating("mara")
     sign_in(mara)
     return f"/escalations/{escalation_ref(Escalation.objects.get().pk)}/"
-
-
-def settle(page: Page) -> None:
-    """Until a button is live again after a swap."""
-    page.wait_for_timeout(550)
 
 
 def amount() -> str:

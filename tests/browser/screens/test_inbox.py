@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from runs import claims
+from runs.claims import ClaimRequest
 from runs.models import Escalation
 from runs.refusals import escalation_ref
 from runs.values import Principal
@@ -49,7 +50,7 @@ def test_a_case_that_comes_meanwhile_appears_and_is_counted(page: Page, bot: Pri
 def test_a_holder_is_shown_without_a_reload(page: Page, bot: Principal) -> None:
     page.goto("/")
     case = Escalation.objects.get(run__key="R-1")
-    claims.claim(cast.person_operating("jo"), escalation_ref(case.pk), "c-1")
+    claims.claim(cast.person_operating("jo"), escalation_ref(case.pk), ClaimRequest("c-1"))
 
     refresh(page, "#inbox-live")
 

@@ -53,11 +53,6 @@ def case(dora: Principal) -> str:
     return f"/effects/{sent().pk}/"
 
 
-def settle(page: Page) -> None:
-    """Until a button is live again after a swap."""
-    page.wait_for_timeout(550)
-
-
 def find(page: Page, verdict: str) -> None:
     """Choose a verdict and say why."""
     page.check(f"#verdict-form [value={verdict}]")

@@ -11,7 +11,7 @@ from runs.expiry import expire_due_runs
 from runs.values import Principal
 from tests import cast, review
 from tests.browser.gallery import HOSTILE
-from tests.browser.screens.conftest import SignIn, findings, refresh
+from tests.browser.screens.conftest import SignIn, findings, refresh, settle
 
 EVERYWHERE = pytest.mark.parametrize("context", ["desk", "phone dark"], indirect=True)
 APPROVE, DENY = "#decide [value=approve]", "#decide [value=deny]"
@@ -49,11 +49,6 @@ def long_card() -> str:
     payload = review.report_payload(artifacts) | {"a": "\n" * 100_000 + "send it twice", "title": "x" * 200}
     frozen = review.freeze(review.coordinator(), review.REPORT, "send", artifacts=artifacts, payload=payload)
     return f"/snapshots/{frozen.answer['snapshot']}/"
-
-
-def settle(page: Page) -> None:
-    """Until a button is live again after a swap."""
-    page.wait_for_timeout(550)
 
 
 def verdicts() -> list[str]:

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from runs.values import Principal
 from tests import cast
-from tests.browser.screens.conftest import SignIn, refresh
+from tests.browser.screens.conftest import SignIn, refresh, settle
 
 RUN = "/runs/R-42/"
 CATEGORY = "[name='params.category']"
@@ -26,11 +26,6 @@ def open_form(page: Page, title: str = "Set the category") -> None:
     page.get_by_role("link", name=title).click()
     expect(page.locator("#command form")).to_be_visible()
     settle(page)
-
-
-def settle(page: Page) -> None:
-    """Until a button is live again after a swap."""
-    page.wait_for_timeout(550)
 
 
 def category() -> str:
