@@ -84,9 +84,16 @@ class DestinationRequest:
     name: str
     terms: Terms
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self, verb: str) -> dict[str, JSON]:
-        return {"name": verb, "destination": self.name, "terms": self.terms.as_columns(), "reason": self.reason}
+        return {
+            "name": verb,
+            "destination": self.name,
+            "terms": self.terms.as_columns(),
+            "reason": self.reason,
+            "evidence": list(self.evidence),
+        }
 
 
 @authority_change
@@ -106,9 +113,16 @@ class DestinationChange:
     id: str
     terms: Mapping[str, JSON]
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self, name: str) -> dict[str, JSON]:
-        return {"name": "change-destination", "destination": name, "terms": dict(self.terms), "reason": self.reason}
+        return {
+            "name": "change-destination",
+            "destination": name,
+            "terms": dict(self.terms),
+            "reason": self.reason,
+            "evidence": list(self.evidence),
+        }
 
 
 @authority_change

@@ -67,6 +67,7 @@ class AgentRequest:
     name: str
     terms: AgentTerms
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, JSON]:
         terms = self.terms
@@ -79,6 +80,7 @@ class AgentRequest:
             "grants": list(terms.grants),
             "expires_in": _seconds(terms.expires_in),
             "reason": self.reason,
+            "evidence": list(self.evidence),
         }
 
 
@@ -112,6 +114,7 @@ class AgentChangeRequest:
     id: str
     reason: str
     change: AgentChange
+    evidence: tuple[str, ...] = ()
 
     def identity(self, name: str) -> dict[str, JSON]:
         change = self.change
@@ -125,6 +128,7 @@ class AgentChangeRequest:
             "active": change.is_active,
             **{field: None if value is None else list(value) for field, value in lists.items()},
             "reason": self.reason,
+            "evidence": list(self.evidence),
         }
 
 
@@ -146,13 +150,15 @@ def alter_agent(principal: Principal, name: str, request: AgentChangeRequest) ->
 
 
 @authority_change
-def renew_token(principal: Principal, name: str, request_id: str, reason: str) -> Answer:
+def renew_token(
+    principal: Principal, name: str, request_id: str, reason: str, evidence: tuple[str, ...] = ()
+) -> Answer:
     """Give an agent a new token as an admin, shown once; the old one is void at once.
 
     Locks: authority (shared), the installation's row, then authority (exclusive) before it answers. Raises
     `NotFound`, `CommandIdReused`, `AgentsCannotDecide`, `Forbidden`.
     """
-    identity = {"name": "rotate-token", "agent": name, "reason": reason}
+    identity = {"name": "rotate-token", "agent": name, "reason": reason, "evidence": list(evidence)}
     return once(principal, request_id, identity, lambda admin: _with_token(rotate_token(name, By(admin.actor, reason))))
 
 

@@ -27,6 +27,18 @@ WHERE id = %(id)s AND state = 'open'
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """That an operator wants to hold a case for a while."""
+
+    id: str
+    reason: str | None = None
+    evidence: tuple[str, ...] = ()
+
+    def identity(self, ref: str) -> dict[str, JSON]:
+        return {"name": "claim", "escalation": ref, "reason": self.reason, "evidence": list(self.evidence)}
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """A case after it was claimed, and whether the same request had been made before."""
 
@@ -35,16 +47,16 @@ class Claimed:
 
 
 @durable
-def claim(principal: Principal, ref: str, request_id: str) -> Claimed:
+def claim(principal: Principal, ref: str, request: ClaimRequest) -> Claimed:
     """Hold a case for fifteen minutes, visibly. Claiming one's own again renews it; repeating an id changes nothing.
 
     Locks: the id; the claim itself is one conditional update. Raises `NotFound`, `Forbidden`,
     `AlreadyDecided`, `EscalationClaimed`.
     """
     case = load_case(principal, ref)
-    claim_id(case.run.key, case.operator.actor, request_id)
+    claim_id(case.run.key, case.operator.actor, request.id)
     require_operator(case)
-    is_replay = _is_repeat(case, request_id, {"name": "claim", "escalation": ref})
+    is_replay = _is_repeat(case, request.id, request.identity(ref))
     if not is_replay:
         _take(case, case.operator.actor)
     case.row.refresh_from_db()
@@ -66,7 +78,8 @@ def _is_repeat(case: Case, request_id: str, identity: dict[str, JSON]) -> bool:
     actor, digest = case.operator.actor, request_sha256(identity)
     recorded = store.read(case.run.key, actor, request_id).recorded
     if recorded is None:
-        record = Record(actor, request_id, identity["name"], digest, "done", {})
+        why = {"reason": identity["reason"], "evidence": identity["evidence"]}
+        record = Record(actor, request_id, identity["name"], digest, "done", why)
         store.record_only(case.run.id, record, case.found.now)
         return False
     if recorded.request_sha256 != digest:

@@ -124,9 +124,10 @@ class Settling:
 
     id: str
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self, ref: str, verb: str) -> dict[str, JSON]:
-        return {"name": verb, "waiting": ref, "reason": self.reason}
+        return {"name": verb, "waiting": ref, "reason": self.reason, "evidence": list(self.evidence)}
 
 
 @dataclass(frozen=True, slots=True)

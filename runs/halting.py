@@ -51,9 +51,10 @@ class HaltRequest:
     id: str
     on: bool
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, JSON]:
-        return {"name": "halt", "on": self.on, "reason": self.reason}
+        return {"name": "halt", "on": self.on, "reason": self.reason, "evidence": list(self.evidence)}
 
 
 @authority_change

@@ -78,6 +78,7 @@ class PersonRequest:
     roles: tuple[str, ...]
     groups: tuple[str, ...]
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, JSON]:
         return {
@@ -86,6 +87,7 @@ class PersonRequest:
             "roles": list(self.roles),
             "groups": list(self.groups),
             "reason": self.reason,
+            "evidence": list(self.evidence),
         }
 
 
@@ -140,6 +142,7 @@ class PersonChangeRequest:
     groups: tuple[str, ...] | None = None
     suspended: bool | None = None
     new_password: bool = False
+    evidence: tuple[str, ...] = ()
 
     def identity(self, username: str) -> dict[str, JSON]:
         return {
@@ -150,6 +153,7 @@ class PersonChangeRequest:
             "suspended": self.suspended,
             "new_password": self.new_password,
             "reason": self.reason,
+            "evidence": list(self.evidence),
         }
 
 

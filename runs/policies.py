@@ -74,9 +74,16 @@ class PolicyRequest:
     expected: int
     changes: Mapping[str, JSON]
     reason: str
+    evidence: tuple[str, ...] = ()
 
     def identity(self, slug: str) -> dict[str, JSON]:
-        return {"name": "change-policy", "workflow": slug, "changes": dict(self.changes), "reason": self.reason}
+        return {
+            "name": "change-policy",
+            "workflow": slug,
+            "changes": dict(self.changes),
+            "reason": self.reason,
+            "evidence": list(self.evidence),
+        }
 
 
 @authority_change

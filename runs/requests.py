@@ -58,11 +58,14 @@ def recorded_answer(principal: str, request_id: str, identity: Mapping[str, JSON
 
 
 def record_answer(principal: str, request_id: str, identity: Mapping[str, JSON], answer: JSON) -> None:
-    """Record what an id stands for; the member `name` of its identity says what it is."""
+    """Record what an id stands for; the members `name` and `evidence` of its identity say what it is, and on what
+    it rests.
+    """
     Request.objects.create(
         principal=principal,
         request_id=request_id,
         name=identity["name"],
         request_sha256=request_sha256(identity),
+        evidence=identity.get("evidence", []),
         answer=json.dumps(answer, ensure_ascii=False, separators=(",", ":")),
     )

@@ -13,7 +13,7 @@ from console.api.openapi import documented, listed, ref
 from console.api.second_person import told
 from console.cursors import CursorType, page, read_page_request
 from console.rules import Flag
-from console.shapes import Id, Name, Reason
+from console.shapes import Evidence, Id, Name, Reason
 from runs.administration import AgentChange as Change
 from runs.administration import AgentTerms, get_agent
 from runs.agents import (
@@ -42,6 +42,7 @@ class NewAgent:
     on_behalf_of: Words = ()
     expires: Duration | None = None
     reason: Reason
+    evidence: Evidence = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,7 @@ class AgentChange:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
     owner: Name | None = None
     workflow: Words | None = None
     scope: Words | None = None
@@ -76,6 +78,7 @@ class NewToken:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
 
 
 class AgentsView(ApiView):
@@ -96,7 +99,7 @@ class AgentsView(ApiView):
         body = self.read(NewAgent, allowed=require_admin)
         terms = AgentTerms(body.owner, body.workflow, body.scope, body.on_behalf_of, body.expires)
         return told(
-            create_agent(self.principal, AgentRequest(body.id, body.name, terms, body.reason)),
+            create_agent(self.principal, AgentRequest(body.id, body.name, terms, body.reason, body.evidence)),
             status=201,
             secret="token",
         )
@@ -115,7 +118,8 @@ class AgentView(ApiView):
     def patch(self, request: Request, name: str) -> HttpResponse:
         """Change what an agent may do, or suspend it."""
         body = self.read(AgentChange, allowed=require_admin)
-        return told(alter_agent(self.principal, name, AgentChangeRequest(body.id, body.reason, body.change())))
+        asked = AgentChangeRequest(body.id, body.reason, body.change(), body.evidence)
+        return told(alter_agent(self.principal, name, asked))
 
 
 class AgentTokensView(ApiView):
@@ -125,4 +129,5 @@ class AgentTokensView(ApiView):
     def post(self, request: Request, name: str) -> HttpResponse:
         """Give an agent a new token, shown once; the old one is void with this answer."""
         body = self.read(NewToken, allowed=require_admin)
-        return told(renew_token(self.principal, name, body.id, body.reason), status=201, secret="token")
+        given = renew_token(self.principal, name, body.id, body.reason, body.evidence)
+        return told(given, status=201, secret="token")

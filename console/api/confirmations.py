@@ -11,7 +11,7 @@ from console.api.base import ApiView
 from console.api.filters import chosen_word
 from console.api.openapi import documented, listed, ref
 from console.cursors import CursorType, page, read_page_request
-from console.shapes import Id, Reason
+from console.shapes import Evidence, Id, Reason
 from console.waiting_kinds import KINDS
 from runs.confirmations import Settling, confirm
 from runs.permissions import require_admin, require_overseer
@@ -28,6 +28,7 @@ class Confirmation:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
 
 
 class ConfirmationsView(ApiView):
@@ -53,5 +54,5 @@ class ConfirmationView(ApiView):
     def post(self, request: Request, waiting: str) -> HttpResponse:
         """Confirm it as a second admin. What it asks for is in force with this answer."""
         body = self.read(Confirmation, allowed=require_admin)
-        settled = confirm(KINDS, self.principal, waiting, Settling(body.id, body.reason))
+        settled = confirm(KINDS, self.principal, waiting, Settling(body.id, body.reason, body.evidence))
         return answer(settled.answer, status=200 if settled.is_replay else 201, replayed=settled.is_replay)

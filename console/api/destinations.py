@@ -22,7 +22,7 @@ from console.api.openapi import documented, listed, ref
 from console.api.second_person import told
 from console.cursors import CursorType, page, read_page_request
 from console.rules import Whole
-from console.shapes import Id, Name, Reason
+from console.shapes import Evidence, Id, Name, Reason
 from runs.errors import NotFound
 from runs.permissions import require_admin, require_overseer
 
@@ -35,6 +35,7 @@ class DestinationBody:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
     adapter: Name | None = None
     url: Address | None = None
     lookup_url: Address | None = None
@@ -90,7 +91,7 @@ class DestinationsView(ApiView):
     def post(self, request: Request) -> HttpResponse:
         """Ask for a destination; it waits for a second admin. What is registered so already is told, with 200."""
         body = self.read(NewDestination, allowed=require_admin)
-        asked = DestinationRequest(body.id, body.name, Terms(**body.columns()), body.reason)
+        asked = DestinationRequest(body.id, body.name, Terms(**body.columns()), body.reason, body.evidence)
         return told(ask_destination(self.principal, asked))
 
 
@@ -110,4 +111,5 @@ class DestinationView(ApiView):
     def patch(self, request: Request, name: str) -> HttpResponse:
         """Ask for a new revision of a destination; it waits for a second admin."""
         body = self.read(DestinationBody, allowed=require_admin)
-        return told(ask_change(self.principal, name, DestinationChange(body.id, body.columns(), body.reason)))
+        asked = DestinationChange(body.id, body.columns(), body.reason, body.evidence)
+        return told(ask_change(self.principal, name, asked))

@@ -20,6 +20,7 @@ from console.shapes import Evidence, Id, Params, Reason, Version
 from outbox import authorization
 from runs import authority, cases, claims
 from runs.cases import QueuePlace
+from runs.claims import ClaimRequest
 from runs.escalations import ResolutionRequest
 from runs.models import Escalation
 from runs.queries import represent
@@ -111,6 +112,10 @@ class NewClaim:
 
     id: Id
     reason: Reason | None = None
+    evidence: Evidence = ()
+
+    def request(self) -> ClaimRequest:
+        return ClaimRequest(self.id, self.reason, self.evidence)
 
 
 class ClaimsView(ApiView):
@@ -120,7 +125,7 @@ class ClaimsView(ApiView):
     def post(self, request: Request, escalation: str) -> HttpResponse:
         """Claim a case, or renew one's own claim. Operators only."""
         access_case(self.principal, escalation)
-        claimed = claims.claim(self.principal, escalation, self.read(NewClaim).id)
+        claimed = claims.claim(self.principal, escalation, self.read(NewClaim).request())
         told = cases.tell_row(claimed.row, authority.epoch_and_now()[1])
         return answer(told, status=200 if claimed.is_replay else 201, replayed=claimed.is_replay)
 

@@ -11,7 +11,7 @@ from console.api.base import ApiView
 from console.api.openapi import documented, ref
 from console.halt import in_flight, tell_halt
 from console.rules import Flag
-from console.shapes import Id, Reason
+from console.shapes import Evidence, Id, Reason
 from runs.halting import HaltRequest, read_halt, switch_halt
 from runs.permissions import require_admin
 
@@ -23,6 +23,7 @@ class HaltBody:
     id: Id
     on: Annotated[bool, Flag()]
     reason: Reason
+    evidence: Evidence = ()
 
 
 class HaltView(ApiView):
@@ -37,6 +38,6 @@ class HaltView(ApiView):
     def post(self, request: Request) -> HttpResponse:
         """Switch the halt. In force with this answer; what was under way outside before is counted, not stopped."""
         body = self.read(HaltBody, allowed=require_admin)
-        given = switch_halt(self.principal, HaltRequest(body.id, body.on, body.reason))
+        given = switch_halt(self.principal, HaltRequest(body.id, body.on, body.reason, body.evidence))
         told = {"on": body.on, "in_force": True, "in_flight": in_flight()}
         return answer(told, replayed=given.is_replay)

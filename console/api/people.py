@@ -13,7 +13,7 @@ from console.api.openapi import documented, listed, ref
 from console.api.second_person import told
 from console.cursors import CursorType, page, read_page_request
 from console.rules import Flag, Text
-from console.shapes import Id, Reason
+from console.shapes import Evidence, Id, Reason
 from runs.administration import get_person
 from runs.people import (
     PersonChangeRequest,
@@ -37,6 +37,7 @@ class NewPerson:
     role: Words = ()
     group: Words = ()
     reason: Reason
+    evidence: Evidence = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class PersonChange:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
     role: Words | None = None
     group: Words | None = None
     suspended: OnOff | None = None
@@ -67,7 +69,7 @@ class PeopleView(ApiView):
     def post(self, request: Request) -> HttpResponse:
         """Create a person with a password that is shown once; it waits where the person will decide."""
         body = self.read(NewPerson, allowed=require_admin)
-        asked = PersonRequest(body.id, body.username, body.role, body.group, body.reason)
+        asked = PersonRequest(body.id, body.username, body.role, body.group, body.reason, body.evidence)
         return told(create_person(self.principal, asked), status=201, secret="password")
 
 
@@ -85,6 +87,12 @@ class PersonView(ApiView):
         """Change or suspend a person. What takes power away is in force with this answer; what gives some waits."""
         body = self.read(PersonChange, allowed=require_admin)
         asked = PersonChangeRequest(
-            body.id, body.reason, body.role, body.group, body.suspended, new_password=body.new_password
+            body.id,
+            body.reason,
+            body.role,
+            body.group,
+            body.suspended,
+            new_password=body.new_password,
+            evidence=body.evidence,
         )
         return told(alter_person(self.principal, username, asked), secret="password")

@@ -12,7 +12,7 @@ from console.api.base import ApiView
 from console.api.openapi import documented, ref
 from console.api.second_person import told
 from console.inputs import check_idempotency_key, read_body
-from console.shapes import Id, Reason, read_shape
+from console.shapes import Evidence, Id, Reason, read_shape
 from runs.authority import ledger_epoch
 from runs.policies import PolicyRequest, change_policy, tell_policy
 from runs.policy_terms import MEMBERS
@@ -25,6 +25,7 @@ class PolicyChange:
 
     id: Id
     reason: Reason
+    evidence: Evidence = ()
     suspended: Open = None
     quorum: Open = None
     separation: Open = None
@@ -61,6 +62,7 @@ class PolicyView(ApiView):
         body = read_shape(PolicyChange, raw)
         check_idempotency_key(request._request, body.id)
         changes = {name: raw[name] for name in MEMBERS if name in raw}
-        given = change_policy(self.principal, slug, PolicyRequest(body.id, expected, changes, body.reason))
+        asked = PolicyRequest(body.id, expected, changes, body.reason, body.evidence)
+        given = change_policy(self.principal, slug, asked)
         tag = None if given.is_replay else version_tag(epoch, given.made["version"])
         return told(given, tag=tag)

@@ -19,6 +19,7 @@ from console.web.gate import Viewer, signed_in, viewer_of
 from console.web.paging import see_other
 from runs import backlog, cases, claims
 from runs.cases import tell_case
+from runs.claims import ClaimRequest
 from runs.errors import ClearanceError, NotFound
 from runs.refusals import escalation_ref
 from runs.values import Principal
@@ -68,7 +69,8 @@ def _decided(request: HttpRequest, page: CasePage) -> Decision:
 @require_POST
 @signed_in
 def claim(request: HttpRequest, principal: Principal, ref: str) -> HttpResponse:
-    return _held(request, principal, ref, lambda: claims.claim(principal, ref, request.POST.get("id") or new_id()))
+    asked = ClaimRequest(request.POST.get("id") or new_id())
+    return _held(request, principal, ref, lambda: claims.claim(principal, ref, asked))
 
 
 @require_POST

@@ -142,6 +142,7 @@ class Request(models.Model):
     request_id = models.CharField(max_length=200)
     name = models.CharField(max_length=100)
     request_sha256 = models.CharField(max_length=64)
+    evidence = ArrayField(models.TextField(), default=list, help_text="References that were given with it")
     answer = models.TextField()
     at = models.DateTimeField(db_default=Now())
 

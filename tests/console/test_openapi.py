@@ -102,6 +102,27 @@ def test_a_body_is_documented_by_the_rules_that_judge_it() -> None:
     assert precondition["required"] is True
 
 
+#: What changes nothing that is kept has no id and no reason.
+_NO_MUTATION = ("/session/", "/session/reauthentication/", "/workflows/{slug}/dry-runs/")
+
+
+def mutations() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every change that can be asked for, with the schema of its body."""
+    for path, item in document()["paths"].items():
+        for method in ("post", "patch"):
+            if method in item and path.removeprefix("/api/v1") not in _NO_MUTATION:
+                schema = item[method]["requestBody"]["content"]["application/json"]["schema"]
+                yield f"{method} {path}", schema
+
+
+def test_every_change_has_an_id_a_reason_and_may_name_references() -> None:
+    lacking = {
+        name: {"id", "reason", "evidence"} - body["properties"].keys() for name, body in mutations()
+    }  # fmt: skip
+
+    assert lacking and not {name: members for name, members in lacking.items() if members}
+
+
 # ---- the page --------------------------------------------------------------------------------------------
 
 

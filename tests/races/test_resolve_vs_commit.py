@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from runs import escalations
-from runs.claims import claim
+from runs.claims import ClaimRequest, claim
 from runs.errors import AlreadyDecided, Unavailable, VersionConflict
 from runs.escalations import Resolution, ResolutionRequest, resolve
 from runs.models import Command, Escalation, LedgerEntry
@@ -193,10 +193,10 @@ def test_without_the_lock_on_the_run_the_second_operator_learns_nothing_and_stil
 
 def test_a_claim_made_in_the_gap_holds_nothing_once_the_case_is_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     ref = escalation_ref(Escalation.objects.get().pk)
-    rivals_before(monkeypatch, STEP, lambda: claim(lena(), ref, "k-1"))
+    rivals_before(monkeypatch, STEP, lambda: claim(lena(), ref, ClaimRequest("k-1")))
 
     settle(mara(), Verb.KEEP)
 
     assert case_state() == "settled"
     with pytest.raises(AlreadyDecided):
-        claim(lena(), ref, "k-2")
+        claim(lena(), ref, ClaimRequest("k-2"))

@@ -248,7 +248,8 @@ BY_OWNER: dict[str, list[str]] = {
         "UPDATE runs_authoritychange SET actor = '';",
     ],
     "runs_request_frozen": [
-        "INSERT INTO runs_request (principal, request_id, name, request_sha256, answer) VALUES ('a', 'b', 'c', '', '');"
+        "INSERT INTO runs_request (principal, request_id, name, request_sha256, evidence, answer)"
+        " VALUES ('a', 'b', 'c', '', '{}', '');"
         f"{change};"
         for change in ("DELETE FROM runs_request", "UPDATE runs_request SET answer = 'forged'")
     ],

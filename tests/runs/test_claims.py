@@ -6,7 +6,7 @@ import pytest
 from django.db.models.functions import Now
 
 from runs.administration import set_person_active
-from runs.claims import CLAIM_MINUTES, claim, hand_over, release
+from runs.claims import CLAIM_MINUTES, ClaimRequest, claim, hand_over, release
 from runs.errors import (
     AgentsCannotDecide,
     AlreadyDecided,
@@ -55,7 +55,7 @@ def age_claim(minutes: int) -> None:
 
 
 def test_a_claim_lasts_fifteen_minutes_and_is_visible(ref: str) -> None:
-    row = claim(mara(), ref, "k-1").row
+    row = claim(mara(), ref, ClaimRequest("k-1")).row
 
     assert (row.claimed_by, CLAIM_MINUTES) == ("user:mara", 15)
     assert 14.9 < minutes_left() <= 15
@@ -64,16 +64,16 @@ def test_a_claim_lasts_fifteen_minutes_and_is_visible(ref: str) -> None:
 def test_a_claim_changes_nothing_of_the_run(ref: str) -> None:
     before = cast.reading(KEY)
 
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
 
     assert cast.reading(KEY) == before
 
 
 def test_what_another_holds_cannot_be_claimed(ref: str) -> None:
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
 
     with pytest.raises(EscalationClaimed) as refusal:
-        claim(lena(), ref, "k-1")
+        claim(lena(), ref, ClaimRequest("k-1"))
 
     assert refusal.value.members["held_by"] == refusal.value.members["actual"] == "user:mara"
     assert refusal.value.members["held_until"].endswith("Z")
@@ -81,35 +81,35 @@ def test_what_another_holds_cannot_be_claimed(ref: str) -> None:
 
 
 def test_a_refused_claim_leaves_its_id_free(ref: str) -> None:
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
     with pytest.raises(EscalationClaimed):
-        claim(lena(), ref, "k-1")
+        claim(lena(), ref, ClaimRequest("k-1"))
     release(mara(), ref)
 
-    assert claim(lena(), ref, "k-1").row.claimed_by == "user:lena"
+    assert claim(lena(), ref, ClaimRequest("k-1")).row.claimed_by == "user:lena"
 
 
 def test_a_claim_that_ran_out_can_be_taken_over(ref: str) -> None:
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
     age_claim(15)
 
-    assert claim(lena(), ref, "k-2").row.claimed_by == "user:lena"
+    assert claim(lena(), ref, ClaimRequest("k-2")).row.claimed_by == "user:lena"
 
 
 def test_claiming_again_under_another_id_renews(ref: str) -> None:
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
     age_claim(10)
 
-    claim(mara(), ref, "k-2")
+    claim(mara(), ref, ClaimRequest("k-2"))
 
     assert minutes_left() > 14.9
 
 
 def test_claiming_again_under_the_same_id_changes_nothing(ref: str) -> None:
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
     age_claim(10)
 
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
 
     assert minutes_left() <= 5
 
@@ -118,11 +118,11 @@ def test_the_id_of_a_command_is_refused_for_a_claim(ref: str) -> None:
     cast.command(mara(), KEY, "add-tag", tag="vip", id_="k-1")
 
     with pytest.raises(CommandIdReused):
-        claim(mara(), ref, "k-1")
+        claim(mara(), ref, ClaimRequest("k-1"))
 
 
 def test_releasing_frees_the_case_and_only_ones_own(ref: str) -> None:
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
 
     release(lena(), ref)
     assert Escalation.objects.get().claimed_by == "user:mara"
@@ -136,20 +136,20 @@ def test_only_operators_claim_release_and_hand_over(ref: str) -> None:
     bot = Principal("agent", "classifier")
     for who, refusal in ((cast.ben(), Forbidden), (cast.dora(), Forbidden), (bot, AgentsCannotDecide)):
         with pytest.raises(refusal):
-            claim(who, ref, "k-1")
+            claim(who, ref, ClaimRequest("k-1"))
         with pytest.raises(refusal):
             release(who, ref)
         with pytest.raises(refusal):
             hand_over(who, ref, "mara")
     with pytest.raises(NotFound):
-        claim(cast.cy(), ref, "k-1")
+        claim(cast.cy(), ref, ClaimRequest("k-1"))
 
 
 def test_a_settled_case_is_not_claimed(ref: str) -> None:
     cast.command(cast.ada(), KEY, "set-category", category="damage")
 
     with pytest.raises(AlreadyDecided) as refusal:
-        claim(mara(), ref, "k-1")
+        claim(mara(), ref, ClaimRequest("k-1"))
     assert (refusal.value.members["expected"], refusal.value.members["actual"]) == ("open", "settled")
     lena()
     with pytest.raises(AlreadyDecided):
@@ -158,7 +158,7 @@ def test_a_settled_case_is_not_claimed(ref: str) -> None:
 
 def test_a_case_can_be_handed_to_another_operator_who_then_holds_it(ref: str) -> None:
     lena()
-    claim(mara(), ref, "k-1")
+    claim(mara(), ref, ClaimRequest("k-1"))
     age_claim(10)
 
     hand_over(mara(), ref, "lena")

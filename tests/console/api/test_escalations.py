@@ -4,6 +4,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries as Queries
 
 from runs import claims
+from runs.claims import ClaimRequest
 from runs.escalations import ResolutionRequest, resolve
 from runs.models import Escalation
 from runs.refusals import escalation_ref
@@ -137,7 +138,7 @@ def test_a_verb_that_is_not_for_the_reader_says_why(mara: Caller) -> None:
 
 
 def test_a_claim_is_visible_until_it_runs_out(mara: Caller) -> None:
-    claims.claim(cast.ada(), ref("R-1"), "k-1")
+    claims.claim(cast.ada(), ref("R-1"), ClaimRequest("k-1"))
     held = told(mara.get(f"/escalations/{ref('R-1')}/"))
     Escalation.objects.filter(run__key="R-1").update(claimed_until=Escalation.objects.get(run__key="R-1").opened_at)
 

@@ -10,6 +10,7 @@ from approvals.values import FreezeRequest
 from outbox.authorization import freeze_snapshot
 from runs import actions, authority, claims
 from runs.administration import set_agent_active, set_halt
+from runs.claims import ClaimRequest
 from runs.models import Escalation
 from runs.refusals import escalation_ref
 from runs.values import CommandRequest, Principal
@@ -500,7 +501,7 @@ def test_a_claim_sent_twice_holds_once(mara: Visitor, case: str) -> None:
 
 def test_what_another_holds_is_neither_claimed_nor_settled(mara: Visitor, case: str) -> None:
     form = drawn(mara, case) | choose("keep")
-    claims.claim(cast.person_operating("jo"), case.split("/")[2], "c-1")
+    claims.claim(cast.person_operating("jo"), case.split("/")[2], ClaimRequest("c-1"))
 
     claimed = mara.send(f"{case}claims/", {"id": "c-2"})
     settled = mara.send(f"{case}resolutions/", form)
@@ -514,7 +515,7 @@ def test_what_another_holds_is_neither_claimed_nor_settled(mara: Visitor, case: 
 
 def test_a_claim_that_changes_what_one_may_do_is_said_on_an_open_page(mara: Visitor, case: str) -> None:
     form = drawn(mara, case)
-    claims.claim(cast.person_operating("jo"), case.split("/")[2], "c-1")
+    claims.claim(cast.person_operating("jo"), case.split("/")[2], ClaimRequest("c-1"))
 
     answer = mara.poll(case, **{name: form[name] for name in ("seen", "case_version", "drawn_verbs")})
 

@@ -13,6 +13,7 @@ from console.web.inbox import told
 from console.web.queues import Item, read_stretch
 from runs import claims
 from runs.backlog import DUE_AFTER_SECONDS
+from runs.claims import ClaimRequest
 from runs.models import Escalation
 from runs.refusals import escalation_ref
 from runs.values import Principal
@@ -71,7 +72,7 @@ def test_what_the_proposal_alone_would_change_is_told_with_its_base() -> None:
 
 
 def test_whoever_holds_a_case_is_shown(mara: Visitor) -> None:
-    claims.claim(cast.person_operating("jo"), ref("R-1"), "c-1")
+    claims.claim(cast.person_operating("jo"), ref("R-1"), ClaimRequest("c-1"))
 
     assert "person jo" in mara.get("/").text
 
@@ -170,7 +171,7 @@ def test_the_list_is_sent_again_only_when_it_changed(mara: Visitor) -> None:
     first = mara.poll("/")
 
     unchanged = mara.poll("/", tag=first.header("HX-PTag"))
-    claims.claim(cast.person_operating("jo"), ref("R-1"), "c-1")
+    claims.claim(cast.person_operating("jo"), ref("R-1"), ClaimRequest("c-1"))
     changed = mara.poll("/", tag=first.header("HX-PTag"))
 
     assert not first.is_page
