@@ -7,7 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from approvals.addresses import Unacceptable, read_endpoint
+from approvals.adapters import ABILITIES
+from approvals.addresses import Place, Unacceptable, read_endpoint
 from approvals.errors import DestinationUnknown
 from approvals.manifest import FrozenDestination
 from approvals.models import DestinationRevision
@@ -16,13 +17,17 @@ from runs.digest import tagged
 from runs.errors import Fault, InvalidParams
 from runs.loading.forms import NAME
 
-#: How the address of each adapter may begin.
-SCHEMES = {
-    "http": ("https", "http"),
-    "sandbox": ("https", "http"),
-    "smtp": ("smtps", "smtp+tls", "smtp"),
-}
 MOST_IN_FLIGHT = 1000
+#: What only some adapters can do: the term that holds it, by the name under which admins give it.
+_NAMED_AS = {
+    "idempotency_key": "recognises_repeats",
+    "key_retention": "key_retention_seconds",
+    "matches_payload": "compares_payloads",
+    "lookup_url": "lookup_url",
+    "cancel_url": "cancel_url",
+    "unavailable_means_throttled": "unavailable_means_throttled",
+    "signing_secret_env": "signing_secret_env",
+}
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
 
@@ -95,7 +100,7 @@ def terms_of(row: DestinationRevision) -> Terms:
 
 def require_acceptable(name: str, terms: Terms) -> None:
     """Raises `InvalidParams`, with every fault and its place, unless effects may go to where `terms` lead."""
-    faults = [*_name_faults(name), *_address_faults(terms), *_other_faults(terms)]
+    faults = [*_name_faults(name), *_adapter_faults(terms), *_other_faults(terms)]
     if faults:
         raise InvalidParams("The destination is not acceptable.", errors=faults)
 
@@ -105,19 +110,35 @@ def _name_faults(name: str) -> Iterator[Fault]:
         yield Fault("/name", "form", f"Write {NAME.words}.")
 
 
-def _address_faults(terms: Terms) -> Iterator[Fault]:
-    if terms.adapter not in SCHEMES:
-        yield Fault("/adapter", "choice", f"One of {', '.join(SCHEMES)}.")
+def _adapter_faults(terms: Terms) -> Iterator[Fault]:
+    if terms.adapter not in ABILITIES:
+        yield Fault("/adapter", "choice", f"One of {', '.join(ABILITIES)}.")
         return
+    for member, term in _NAMED_AS.items():
+        if getattr(terms, term) and not can_declare(terms.adapter, term):
+            yield Fault(f"/{member}", "ability", f"Leave it out: no destination of the adapter {terms.adapter} can.")
+    yield from _address_faults(terms)
+
+
+def _address_faults(terms: Terms) -> Iterator[Fault]:
     for member in ("url", "lookup_url", "cancel_url"):
         url = getattr(terms, member)
-        if not url and member != "url":
+        if member != "url" and not (url and can_declare(terms.adapter, member)):
             continue
         try:
-            schemes = SCHEMES[terms.adapter]
-            read_endpoint(url, schemes, allow_private=settings.CLEARANCE_ALLOW_PRIVATE_DESTINATIONS)
+            read_place(terms.adapter, url)
         except Unacceptable as refusal:
             yield Fault(f"/{member}", "address", str(refusal))
+
+
+def can_declare(adapter: str, term: str) -> bool:
+    """Whether a term of a destination means anything to its adapter."""
+    return term in ABILITIES[adapter].declarable
+
+
+def read_place(adapter: str, url: str) -> Place:
+    """Where a URL leads, as far as this adapter and this installation may go there. Raises `Unacceptable`."""
+    return read_endpoint(url, ABILITIES[adapter].schemes, allow_private=settings.CLEARANCE_ALLOW_PRIVATE_DESTINATIONS)
 
 
 def _other_faults(terms: Terms) -> Iterator[Fault]:

@@ -12,11 +12,11 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from uuid6 import uuid7
 
+from approvals.adapters import ABILITIES
 from runs.models import Person, Run
 
 VERDICTS = [("approve", "approve"), ("deny", "deny")]
 CONTRACTS = [("exact", "exact"), ("until_changed", "until changed")]
-ADAPTERS = [("http", "http"), ("smtp", "smtp"), ("sandbox", "sandbox")]
 
 
 class Content(models.Model):
@@ -67,7 +67,7 @@ class DestinationRevision(models.Model):
 
     name = models.CharField(max_length=100)
     revision = models.IntegerField()
-    adapter = models.CharField(max_length=20, choices=ADAPTERS)
+    adapter = models.CharField(max_length=20, choices=[(name, name) for name in ABILITIES])
     url = models.TextField()
     lookup_url = models.TextField(blank=True)
     cancel_url = models.TextField(blank=True)

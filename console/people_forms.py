@@ -6,7 +6,8 @@ from typing import Any
 
 from django import forms
 
-from approvals.destinations import SCHEMES, Terms
+from approvals.adapters import ABILITIES
+from approvals.destinations import Terms
 from console.forms import Reason, RequestId, new_id
 from console.param_fields import Lines, Text
 from runs.administration import AgentChange, AgentTerms
@@ -179,7 +180,7 @@ class NewAgentForm(AgentForm):
 class DestinationForm(AskedForm):
     """Where effects go, and what the provider there can do."""
 
-    adapter = forms.ChoiceField(label="Adapter", choices=[(name, name) for name in SCHEMES])
+    adapter = forms.ChoiceField(label="Adapter", choices=[(name, name) for name in ABILITIES])
     url = one_line("Address", "Where effects are sent, such as https://pay.example.com/refunds.", is_code=True)
     lookup_url = one_line("Look-up address", "Asked whether a key happened.", required=False, is_code=True)
     cancel_url = one_line("Cancel address", "Asked to take an effect back.", required=False, is_code=True)
@@ -195,7 +196,12 @@ class DestinationForm(AskedForm):
         "Variable with the signing secret", "Its name only; the secret is read when sending.", required=False,
         is_code=True,
     )  # fmt: skip
-    names = {"key_retention": "key_retention_seconds", "settle_after": "settle_after_seconds"}
+    names = {
+        "idempotency_key": "recognises_repeats",
+        "key_retention": "key_retention_seconds",
+        "matches_payload": "compares_payloads",
+        "settle_after": "settle_after_seconds",
+    }
 
     @classmethod
     def drawn(cls, terms: Terms) -> "DestinationForm":

@@ -77,7 +77,7 @@ def _record(sent: list[Sent]) -> None:
 
 def _send(claimed: Claimed) -> Result:
     """Send exactly the stored bytes, unless the time to start is over or the lease is gone."""
-    if time.monotonic() > claimed.start_before or (claimed.records_intent and not start_sending(claimed)):
+    if time.monotonic() > claimed.sending.start_before or (claimed.records_intent and not start_sending(claimed)):
         return HANDED_BACK
     outside()
     return ADAPTERS[claimed.adapter].send(claimed.target, claimed.sending)

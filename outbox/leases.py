@@ -85,7 +85,6 @@ class Claimed:
     adapter: str
     sending: Sending
     records_intent: bool  # whether the start must be committed before the first byte
-    start_before: float  # on this process's monotonic clock: past it the effect is handed back unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +220,7 @@ def _claimed(lease: _Lease, started: float) -> Claimed:
         payload_sha256=effect.payload_sha256,
         timeout=timedelta(seconds=effect.timeout_seconds),
         send_by=lease.send_by,
+        start_before=started + effect.lease_seconds - effect.timeout_seconds,
     )
     return Claimed(
         operation_id=effect.operation_id,
@@ -232,7 +232,6 @@ def _claimed(lease: _Lease, started: float) -> Claimed:
         adapter=lease.at.destination.adapter,
         sending=sending,
         records_intent=lease.records_intent,
-        start_before=started + effect.lease_seconds - effect.timeout_seconds,
     )
 
 

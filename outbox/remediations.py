@@ -11,7 +11,7 @@ from uuid6 import uuid7
 from outbox.models import Effect, Remediation, RemediationStep
 from outbox.providers.base import outside
 from outbox.states import Answer
-from outbox.targets import adapter_of, revision_of, target_of
+from outbox.targets import adapter_of, declares, revision_of, target_of
 from runs import authority, store
 from runs.attempts import request_sha256
 from runs.errors import AlreadyDecided, CommandIdReused, InvalidTransition, NotFound
@@ -111,15 +111,14 @@ def _was_taken(row: Remediation, principal: Principal, request: StepRequest) -> 
 
 def _ask_to_cancel(effect: Effect) -> str:
     destination = revision_of(effect)
-    adapter = adapter_of(destination)
-    if not destination.cancel_url or not adapter.can_cancel:
+    if not declares(destination, "cancel_url"):
         words = f"{destination.name} declares no way to cancel."
         others = [step.value for step in RemediationStepKind if step is not RemediationStepKind.PROVIDER_CANCEL]
         raise InvalidTransition(
             words, status=effect.state, next=others, expected="cancel declared", actual="no way to cancel"
         )
     outside()
-    known = adapter.cancel(target_of(destination), effect.idempotency_key, CANCEL_TIMEOUT)
+    known = adapter_of(destination).cancel(target_of(destination), effect.idempotency_key, CANCEL_TIMEOUT)
     said = {Answer.FOUND: "cancelled", Answer.NOT_FOUND: "too late", Answer.CANNOT_TELL: "cannot tell"}
     return f"{said[known.answer]} {known.detail}".strip()
 

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from approvals.destinations import can_declare
 from approvals.models import DestinationRevision
 from outbox.models import Effect
 from outbox.providers import ADAPTERS
@@ -33,13 +34,17 @@ def target_of(row: DestinationRevision) -> Target:
     )
 
 
+def declares(row: DestinationRevision, term: str) -> bool:
+    """Whether a destination declares an ability, and its adapter can do it at all."""
+    return bool(getattr(row, term)) and can_declare(row.adapter, term)
+
+
 def capabilities_of(row: DestinationRevision) -> Capabilities:
     """What a destination declares, as far as its adapter can do it at all."""
-    adapter = adapter_of(row)
     retention = None if row.key_retention_seconds is None else timedelta(seconds=row.key_retention_seconds)
     return Capabilities(
-        recognises_repeats=row.recognises_repeats and adapter.can_recognise_repeats,
+        recognises_repeats=declares(row, "recognises_repeats"),
         key_retention=retention,
-        has_lookup=bool(row.lookup_url) and adapter.can_look_up,
+        has_lookup=declares(row, "lookup_url"),
         settle_after=timedelta(seconds=row.settle_after_seconds),
     )

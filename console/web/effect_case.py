@@ -28,7 +28,7 @@ from outbox.models import Effect, Remediation, Repair
 from outbox.remediations import remediation_ref
 from outbox.retry import replayable_until
 from outbox.states import EffectState
-from outbox.targets import adapter_of
+from outbox.targets import declares
 from runs import authority, catalog, history
 from runs.definitions import Action, Workflow
 from runs.digest import tagged
@@ -138,7 +138,7 @@ class EffectPage:
 
     @property
     def can_cancel(self) -> bool:
-        return bool(self.case.destination.cancel_url) and adapter_of(self.case.destination).can_cancel
+        return declares(self.case.destination, "cancel_url")
 
     @property
     def remembers_for(self) -> str:

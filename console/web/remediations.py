@@ -24,7 +24,7 @@ from outbox import remediations
 from outbox.models import Remediation
 from outbox.overview import list_open_remediations
 from outbox.remediations import RemediationStepKind, StepRequest, get_remediation, remediation_ref
-from outbox.targets import adapter_of, revision_of
+from outbox.targets import declares, revision_of
 from runs.errors import ClearanceError, NotFound
 from runs.permissions import is_admin
 from runs.values import Principal
@@ -156,7 +156,7 @@ def _show(request: HttpRequest, principal: Principal, ref: str, *, status: int =
 
 def _choices(row: Remediation) -> list[StepChoice]:
     destination = revision_of(row.effect)
-    can_cancel = bool(destination.cancel_url) and adapter_of(destination).can_cancel
+    can_cancel = declares(destination, "cancel_url")
     because = (
         {} if can_cancel else {RemediationStepKind.PROVIDER_CANCEL: f"{destination.name} declares no way to cancel."}
     )

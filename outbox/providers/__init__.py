@@ -1,4 +1,4 @@
-"""Adapters by name. Adding one is one module in this folder and one line here."""
+"""Adapters by name. Adding one is one module in this folder, one line here, and what it can do beside the others."""
 
 from outbox.providers.base import Adapter
 from outbox.providers.http import HttpAdapter

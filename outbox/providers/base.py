@@ -4,6 +4,8 @@ An adapter sends bytes it is given and says what came of it; it decides nothing.
 transaction is open: a provider is never called while locks are held.
 """
 
+import math
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Protocol
@@ -14,6 +16,10 @@ from outbox.states import Answer, Outcome
 
 #: How much of an answer is kept.
 RESPONSE_BYTES = 4096
+LONGEST_ID, LONGEST_DETAIL = 200, 300
+
+#: What no text in the database can hold, although JSON and servers can say it.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class Sending:
     payload_sha256: str
     timeout: timedelta
     send_by: datetime
+    start_before: float = math.inf  # on this process's monotonic clock: past it nothing is begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +74,9 @@ class Known:
 
 
 class Adapter(Protocol):
-    """One way of reaching providers. Adding one is one module in this folder and one line in the registry."""
+    """One way of reaching providers."""
 
     name: ClassVar[str]
-    #: What this way of sending can do at all, whatever a destination declares.
-    can_recognise_repeats: ClassVar[bool]
-    can_look_up: ClassVar[bool]
-    can_cancel: ClassVar[bool]
 
     def send(self, target: Target, sending: Sending) -> Result:
         """Send once. Never raises for what a provider or a network does: that is an outcome."""
@@ -86,6 +89,16 @@ class Adapter(Protocol):
     def cancel(self, target: Target, idempotency_key: str, timeout: timedelta) -> Known:
         """Ask the provider to cancel: `found` means cancelled, `not-found` too late."""
         ...
+
+
+def as_told(text: str, most: int = LONGEST_DETAIL) -> str:
+    """The beginning of what a provider or a network said, as it can be kept."""
+    return _NO_TEXT.sub("\ufffd", text[:most])
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong, as it is kept."""
+    return as_told(f"{type(error).__name__}: {error}")
 
 
 def outside() -> None:

@@ -1,9 +1,10 @@
 """Connecting to a provider: own resolution, every address checked, a total time limit.
 
-A name that resolves to a forbidden address is refused at connect time, whatever it resolved to when it was
-registered. No proxies from the environment, no redirects, TLS verified against the name.
+A URL is judged again as when it was registered, and a name that resolves to a forbidden address is refused, whatever
+it resolved to then. No proxies from the environment, no redirects, TLS verified against the name.
 """
 
+import math
 import socket
 import ssl
 import time
@@ -15,18 +16,29 @@ from typing import Any
 import httpcore
 from django.conf import settings
 
-from approvals.addresses import reason_against
+from approvals.addresses import Place, Unacceptable, reason_against
+from approvals.destinations import read_place
 
 
 class Refused(httpcore.ConnectError):
-    """The name resolves to an address that effects may not go to. Nothing left."""
+    """The URL or an address that its name resolves to is none that effects may go to. Nothing left."""
+
+
+class TooLate(httpcore.ConnectError):
+    """The time to begin was over, such as when this process was held up meanwhile. Nothing left."""
 
 
 class Deadline:
-    """The end of the time that a whole exchange may take."""
+    """The end of the time that a whole exchange may take, and of the time in which it may begin to send."""
 
-    def __init__(self, limit: timedelta) -> None:
+    def __init__(self, limit: timedelta, start_before: float = math.inf) -> None:
         self._ends = time.monotonic() + limit.total_seconds()
+        self._start_before = start_before
+
+    def require_start(self, error: type[Exception]) -> None:
+        """Raise `error` once the time to begin is over: whoever holds the lease next may be sending."""
+        if time.monotonic() > self._start_before:
+            raise error("the time to begin was over")
 
     def left(self, asked: float | None, error: type[Exception]) -> float:
         """The seconds an operation may take; raises `error` when there are none."""
@@ -41,11 +53,15 @@ class _Stream(httpcore.NetworkStream):
 
     def __init__(self, inner: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._inner, self._deadline = inner, deadline
+        self._has_written = False
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._inner.read(max_bytes, self._deadline.left(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if not self._has_written:
+            self._deadline.require_start(TooLate)
+            self._has_written = True
         self._inner.write(buffer, self._deadline.left(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:
@@ -87,6 +103,14 @@ class _Backend(httpcore.SyncBackend):
         raise failure or httpcore.ConnectError(f"{host} has no address")
 
 
+def place_of(adapter: str, url: str) -> Place:
+    """Where a URL leads, judged as when it was registered. Raises `Refused`."""
+    try:
+        return read_place(adapter, url)
+    except Unacceptable as because:
+        raise Refused(str(because)) from because
+
+
 def resolve(host: str, port: int) -> list[str]:
     """Every address of a host, all of them checked. Raises `Refused` when any may not be connected to."""
     try:
@@ -101,8 +125,8 @@ def resolve(host: str, port: int) -> list[str]:
     return addresses
 
 
-def pool(limit: timedelta) -> httpcore.ConnectionPool:
-    """A pool for one exchange: fresh connection, verified TLS, at most `limit` in all."""
+def pool(deadline: Deadline) -> httpcore.ConnectionPool:
+    """A pool for one exchange: fresh connection, verified TLS, all of it within `deadline`."""
     return httpcore.ConnectionPool(
-        ssl_context=ssl.create_default_context(), retries=0, network_backend=_Backend(Deadline(limit))
+        ssl_context=ssl.create_default_context(), retries=0, network_backend=_Backend(deadline)
     )

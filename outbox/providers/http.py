@@ -14,9 +14,10 @@ from urllib.parse import quote
 
 import httpcore
 from standardwebhooks import Webhook
+from standardwebhooks.webhooks import EmptyWebhookSecretError
 
-from outbox.providers.base import RESPONSE_BYTES, Known, Result, Sending, Target
-from outbox.providers.connecting import pool
+from outbox.providers.base import LONGEST_ID, RESPONSE_BYTES, Known, Result, Sending, Target, as_told, in_words
+from outbox.providers.connecting import Deadline, place_of, pool
 from outbox.states import Answer, Outcome
 
 JSON = Any
@@ -27,6 +28,10 @@ LONGEST_RETRY_AFTER = timedelta(hours=24)
 _MOST_DIGITS = 9  # whoever writes more wants the longest wait
 
 _DRIFTED = re.compile(r"idempotency-key-reused/?\Z")
+
+
+class Unsigned(ValueError):
+    """The destination is registered with a signing secret, and there is none to sign with."""
 
 
 class Response:
@@ -44,6 +49,13 @@ class Response:
             return {}
         return found if isinstance(found, dict) else {}
 
+    def named(self, member: str) -> str | None:
+        """The id that a member of the document holds, if it holds one."""
+        found = self.document.get(member)
+        if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
+            return None
+        return as_told(str(found), LONGEST_ID)
+
     @property
     def retry_after(self) -> timedelta | None:
         return read_retry_after(self.headers.get("retry-after"))
@@ -53,18 +65,16 @@ class HttpAdapter:
     """Sends by HTTP to a provider that may recognise keys, look them up and cancel by them."""
 
     name: ClassVar[str] = "http"
-    can_recognise_repeats: ClassVar[bool] = True
-    can_look_up: ClassVar[bool] = True
-    can_cancel: ClassVar[bool] = True
 
     def send(self, target: Target, sending: Sending) -> Result:
         """Send once, and say what came of it."""
+        deadline = Deadline(sending.timeout, sending.start_before)
         try:
-            response = _exchange("POST", target.url, sending.timeout, _headers(target, sending), sending.payload)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            return Result(Outcome.NEVER_LEFT, _words(error))
+            response = self._exchange("POST", target.url, deadline, _headers(target, sending), sending.payload)
+        except (httpcore.ConnectError, httpcore.ConnectTimeout, Unsigned) as error:
+            return Result(Outcome.NEVER_LEFT, in_words(error))
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-            return Result(Outcome.UNKNOWN, _words(error))
+            return Result(Outcome.UNKNOWN, in_words(error))
         return read_answer(target, response)
 
     def look_up(self, target: Target, idempotency_key: str, timeout: timedelta) -> Known:
@@ -72,13 +82,12 @@ class HttpAdapter:
         joint = "&" if "?" in target.lookup_url else "?"
         url = f"{target.lookup_url}{joint}key={quote(idempotency_key, safe='')}"
         try:
-            response = _exchange("GET", url, timeout, {}, b"")
+            response = self._exchange("GET", url, Deadline(timeout), {}, b"")
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-            return Known(Answer.CANNOT_TELL, _words(error))
+            return Known(Answer.CANNOT_TELL, in_words(error))
         found = response.document.get("found")
         if response.status == 200 and found is True:
-            number = response.document.get("provider_request_id")
-            return Known(Answer.FOUND, "", None if number is None else str(number)[:200], response.status)
+            return Known(Answer.FOUND, "", response.named("provider_request_id"), response.status)
         if response.status == 404 and found is False:
             return Known(Answer.NOT_FOUND, "", None, response.status)
         return Known(Answer.CANNOT_TELL, f"answered {response.status}", None, response.status)
@@ -88,30 +97,26 @@ class HttpAdapter:
         body = json.dumps({"key": idempotency_key}).encode()
         headers = {"Content-Type": "application/json"}
         try:
-            response = _exchange("POST", target.cancel_url, timeout, headers, body)
+            response = self._exchange("POST", target.cancel_url, Deadline(timeout), headers, body)
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-            return Known(Answer.CANNOT_TELL, _words(error))
+            return Known(Answer.CANNOT_TELL, in_words(error))
         answer = {200: Answer.FOUND, 409: Answer.NOT_FOUND}.get(response.status, Answer.CANNOT_TELL)
         return Known(answer, "", None, response.status)
 
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:300]
-
-
-def _exchange(method: str, url: str, limit: timedelta, headers: dict[str, str], body: bytes) -> Response:
-    """One request on a fresh connection, with a bounded answer. Never follows a redirect."""
-    sent = {"Accept": "application/json", "User-Agent": "clearance", "Connection": "close", **headers}
-    with (
-        pool(limit) as connections,
-        connections.stream(method, url, headers=list(sent.items()), content=body) as response,
-    ):
-        read = b""
-        for chunk in response.iter_stream():
-            read += chunk
-            if len(read) > RESPONSE_BYTES * 16:
-                break
-        return Response(response.status, response.headers, read)
+    def _exchange(self, method: str, url: str, deadline: Deadline, headers: dict[str, str], body: bytes) -> Response:
+        """One request on a fresh connection, with a bounded answer. Never follows a redirect."""
+        place_of(self.name, url)
+        sent = {"Accept": "application/json", "User-Agent": "clearance", "Connection": "close", **headers}
+        with (
+            pool(deadline) as connections,
+            connections.stream(method, url, headers=list(sent.items()), content=body) as response,
+        ):
+            read = b""
+            for chunk in response.iter_stream():
+                read += chunk
+                if len(read) > RESPONSE_BYTES * 16:
+                    break
+            return Response(response.status, response.headers, read)
 
 
 def _headers(target: Target, sending: Sending) -> dict[str, str]:
@@ -127,12 +132,20 @@ def _headers(target: Target, sending: Sending) -> dict[str, str]:
 
 
 def _signature(target: Target, sending: Sending) -> dict[str, str]:
-    """Standard Webhooks headers. The id is the operation on every attempt; during rotation every secret signs."""
-    secrets = os.environ.get(target.signing_secret_env, "").split() if target.signing_secret_env else []
-    if not secrets:
+    """Standard Webhooks headers. The id is the operation on every attempt; during rotation every secret signs.
+
+    Raises `Unsigned` where a secret is registered and not there: what is not signed would only be refused for good.
+    """
+    if not target.signing_secret_env:
         return {}
-    at = datetime.now(UTC)
-    signatures = [Webhook(secret).sign(sending.operation_id, at, sending.payload.decode()) for secret in secrets]
+    at, payload = datetime.now(UTC), sending.payload.decode()
+    secrets = os.environ.get(target.signing_secret_env, "").split()
+    try:
+        signatures = [Webhook(secret).sign(sending.operation_id, at, payload) for secret in secrets]
+    except (ValueError, EmptyWebhookSecretError) as error:
+        raise Unsigned(f"{target.signing_secret_env} holds no secret to sign with") from error
+    if not signatures:
+        raise Unsigned(f"{target.signing_secret_env} is not set")
     return {
         "webhook-id": sending.operation_id,
         "webhook-timestamp": str(int(at.timestamp())),
@@ -146,11 +159,11 @@ def _signature(target: Target, sending: Sending) -> dict[str, str]:
 def read_answer(target: Target, response: Response) -> Result:
     """What an answer means, of this attempt."""
     outcome, detail, is_alarm = _judge(target, response)
-    number = response.document.get("id") or response.headers.get("x-request-id")
+    number = response.named("id") or response.headers.get("x-request-id")
     return Result(
         outcome=outcome,
         detail=detail,
-        provider_request_id=str(number)[:200] if number and outcome is Outcome.ACCEPTED else None,
+        provider_request_id=number[:LONGEST_ID] if number and outcome is Outcome.ACCEPTED else None,
         http_status=response.status,
         retry_after=response.retry_after if outcome is Outcome.THROTTLED else None,
         response=response.body[:RESPONSE_BYTES],

@@ -16,14 +16,12 @@ from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 import httpcore
 from django.conf import settings
 
-from approvals.addresses import DEFAULT_PORTS
-from outbox.providers.base import Known, Result, Sending, Target
-from outbox.providers.connecting import Deadline, resolve
+from outbox.providers.base import LONGEST_ID, Known, Result, Sending, Target, as_told, in_words
+from outbox.providers.connecting import Deadline, place_of, resolve
 from outbox.states import Answer, Outcome
 
 #: How long a server that asks to come back later is left alone; its answers name no time.
@@ -35,9 +33,6 @@ class SmtpAdapter:
     """Sends by e-mail."""
 
     name: ClassVar[str] = "smtp"
-    can_recognise_repeats: ClassVar[bool] = False
-    can_look_up: ClassVar[bool] = False
-    can_cancel: ClassVar[bool] = False
 
     def send(self, target: Target, sending: Sending) -> Result:
         """Send once. Until the end of DATA nothing has left; after it nobody knows until the server answers."""
@@ -45,11 +40,11 @@ class SmtpAdapter:
             mail = compose(sending)
         except Unmailable as because:
             return Result(Outcome.REFUSED, str(because))
-        deadline = Deadline(sending.timeout)
+        deadline = Deadline(sending.timeout, sending.start_before)
         try:
             server = _connect(target, deadline)
         except (OSError, smtplib.SMTPException, httpcore.ConnectError) as error:
-            return Result(Outcome.NEVER_LEFT, _words(error))
+            return Result(Outcome.NEVER_LEFT, in_words(error))
         try:
             return _transmit(server, mail, deadline)
         finally:
@@ -112,16 +107,15 @@ def _message(sending: Sending, to: str, subject: str, text: str) -> EmailMessage
 
 
 def _connect(target: Target, deadline: Deadline) -> smtplib.SMTP:
-    url = urlsplit(target.url)
-    host, port = url.hostname or "", url.port or DEFAULT_PORTS[url.scheme]
-    address, context = resolve(host, port)[0], ssl.create_default_context()
+    place = place_of(SmtpAdapter.name, target.url)
+    address, context = resolve(place.host, place.port)[0], ssl.create_default_context()
     seconds = deadline.left(None, TimeoutError)
-    if url.scheme == "smtps":
-        return _Tls(host, address, port, seconds, context)
-    server = smtplib.SMTP(address, port, timeout=seconds)
+    if place.scheme == "smtps":
+        return _Tls(place.host, address, place.port, seconds, context)
+    server = smtplib.SMTP(address, place.port, timeout=seconds)
     try:
-        if url.scheme == "smtp+tls":
-            server._host = host  # type: ignore[attr-defined]  # the name that the certificate is checked against
+        if place.scheme == "smtp+tls":
+            server._host = place.host  # type: ignore[attr-defined]  # the name that the certificate is checked against
             server.starttls(context=context)
     except BaseException:
         server.close()
@@ -159,14 +153,15 @@ def _transmit(server: smtplib.SMTP, mail: Mail, deadline: Deadline) -> Result:
             code, words = step()
             if code // 100 != expected:
                 return _answered(code, words, Outcome.NEVER_LEFT)
-    except (OSError, smtplib.SMTPException) as error:
-        return Result(Outcome.NEVER_LEFT, _words(error))
-    try:
         _allow(server, deadline)
+        deadline.require_start(TimeoutError)
+    except (OSError, smtplib.SMTPException) as error:
+        return Result(Outcome.NEVER_LEFT, in_words(error))
+    try:
         server.send(_as_data(mail.message))
         code, words = server.getreply()
     except (OSError, smtplib.SMTPException) as error:
-        return Result(Outcome.UNKNOWN, _words(error))
+        return Result(Outcome.UNKNOWN, in_words(error))
     return _answered(code, words, Outcome.ACCEPTED if code // 100 == 2 else Outcome.UNKNOWN)
 
 
@@ -193,11 +188,7 @@ def _as_data(message: EmailMessage) -> bytes:
 def _answered(code: int, words: bytes, otherwise: Outcome) -> Result:
     """A 4xx of SMTP asks to come back later; a 5xx is for good."""
     outcome = {4: Outcome.THROTTLED, 5: Outcome.REFUSED}.get(code // 100, otherwise)
-    told = words.decode(errors="replace")[:200]
+    told = as_told(words.decode(errors="replace"), LONGEST_ID)
     number = told.split()[-1] if outcome is Outcome.ACCEPTED and told.split() else None
     wait = WAIT_AS_ASKED if outcome is Outcome.THROTTLED else None
     return Result(outcome, f"answered {code} {told}", number, code, wait)
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:300]

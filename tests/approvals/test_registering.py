@@ -7,6 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from approvals.destinations import Terms, current_revision, newest_revision, register_destination
+from approvals.models import DestinationRevision
 from approvals.registering import (
     KINDS,
     DestinationChange,
@@ -17,6 +18,7 @@ from approvals.registering import (
     list_revisions,
     tell_destination,
 )
+from outbox.targets import capabilities_of, declares
 from runs.confirmations import Settling, confirm
 from runs.errors import AgentsCannotDecide, AlreadyDecided, Forbidden, InvalidParams, NotFound
 from runs.models import WaitingStep
@@ -108,7 +110,6 @@ def test_the_same_request_again_waits_once(dora: Principal) -> None:
         ({"lookup_url": "https://169.254.169.254/"}, "/lookup_url"),
         ({"cancel_url": "https://user@pay.example.com/"}, "/cancel_url"),
         ({"adapter": "carrier-pigeon"}, "/adapter"),
-        ({"adapter": "smtp"}, "/url"),
         ({"max_in_flight": 0}, "/max_in_flight"),
         ({"signing_secret_env": "not a name"}, "/signing_secret_env"),
     ],
@@ -119,6 +120,36 @@ def test_every_fault_is_named_with_its_place(dora: Principal, change: dict[str, 
 
     assert [fault.pointer for fault in refused.value.errors] == [pointer]
     assert not WaitingStep.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("term", "pointer"),
+    [
+        ({"recognises_repeats": True}, "/idempotency_key"),
+        ({"key_retention_seconds": 86400}, "/key_retention"),
+        ({"compares_payloads": True}, "/matches_payload"),
+        ({"lookup_url": "https://mail.example.com/"}, "/lookup_url"),
+        ({"cancel_url": "https://mail.example.com/"}, "/cancel_url"),
+        ({"unavailable_means_throttled": True}, "/unavailable_means_throttled"),
+        ({"signing_secret_env": "MAIL_SECRET"}, "/signing_secret_env"),
+    ],
+)
+def test_nothing_is_declared_that_mail_cannot_do(dora: Principal, term: dict[str, Any], pointer: str) -> None:
+    mail = Terms("smtp", "smtp+tls://mail.example.com")
+    with pytest.raises(InvalidParams) as refused:
+        asked(dora, replace(mail, **term))
+
+    assert [(fault.pointer, fault.code) for fault in refused.value.errors] == [(pointer, "ability")]
+    assert asked(dora, mail).waiting is not None
+
+
+def test_an_ability_that_was_declared_before_mail_was_refused_it_counts_for_nothing() -> None:
+    columns = replace(TERMS, adapter="smtp", lookup_url="https://mail.example.com/").as_columns()
+    row = DestinationRevision(name="mail", revision=1, **columns)
+
+    can = capabilities_of(row)
+
+    assert (can.recognises_repeats, can.has_lookup, declares(row, "cancel_url")) == (False, False, False)
 
 
 @pytest.mark.parametrize("name", ["", "Payments", "pay ments", "a" * 65])

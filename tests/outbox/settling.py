@@ -1,5 +1,6 @@
 """Bringing effects to where a test begins, over the real claim and the real record, without any provider."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +27,11 @@ def claimed(effect: Effect, worker: str = "worker-1") -> Claimed:
     if held.records_intent:
         assert start_sending(held)
     return held
+
+
+def late(held: Claimed) -> Claimed:
+    """A lease as its process finds it after a long stop: the time to begin is over."""
+    return replace(held, sending=replace(held.sending, start_before=0.0))
 
 
 def attempt(effect: Effect, result: Result) -> Effect:

@@ -39,7 +39,6 @@ class Provider:
     """A provider with a memory, which does what it is told for a key."""
 
     name = "http"
-    can_recognise_repeats, can_look_up, can_cancel = True, True, True
 
     def __init__(self) -> None:
         self.memory = sandbox.Provider()

@@ -1,6 +1,5 @@
 """Dispatch against the real sandbox provider: every fault it can have, and both ledgers agree on what came of it."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +16,7 @@ from outbox.recording import Sent, record_all
 from runs.errors import Unavailable
 from runs.models import LedgerEntry
 from tests import cast, review
-from tests.outbox.settling import change, let_pass
+from tests.outbox.settling import change, late, let_pass
 from tests.outbox.test_leases import now
 from tests.review import REFUND
 from tests.sandbox import Sandbox
@@ -191,7 +190,7 @@ def test_nothing_is_sent_once_the_time_to_start_is_over(provider: Sandbox, monke
     effect = review.refund_approved()
 
     def stopped(*args: Any) -> list[Claimed]:
-        return [replace(item, start_before=0.0) for item in claim(*args)]  # as after a long stop of this process
+        return [late(item) for item in claim(*args)]  # as after a long stop of this process
 
     monkeypatch.setattr(dispatch, "claim", stopped)
 

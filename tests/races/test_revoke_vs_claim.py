@@ -7,7 +7,6 @@ found, and no other begins.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -26,7 +25,7 @@ from outbox.states import RepairKind
 from runs.errors import InvalidTransition, Unavailable
 from runs.transactions import constraint_of
 from tests import cast, review
-from tests.outbox.settling import ACCEPTED, change
+from tests.outbox.settling import ACCEPTED, change, late
 from tests.outbox.test_leases import now
 from tests.races.pairs import STEP, begun, race, story, without_any_guard, without_lock
 from tests.review import REFUND, number
@@ -259,7 +258,7 @@ def test_what_its_worker_hands_back_unsent_is_cancelled(
 ) -> None:
     held = claimed_and_then_revoked(monkeypatch)
 
-    go_on([replace(held[0], start_before=0.0)], monkeypatch)  # as after a long stop of its process
+    go_on([late(held[0])], monkeypatch)  # as after a long stop of its process
 
     assert standing(effect) == ("cancelled", "revoked")
     assert_at_rest(effect, attempts=1)

@@ -4,7 +4,8 @@ from argparse import ArgumentParser, ArgumentTypeError
 from dataclasses import replace
 from typing import Any
 
-from approvals.destinations import SCHEMES, Terms, newest_revision, register_destination, require_acceptable, terms_of
+from approvals.adapters import ABILITIES
+from approvals.destinations import Terms, newest_revision, register_destination, require_acceptable, terms_of
 from console.management.acting import ActingCommand, Plan
 from runs.administration import By
 from runs.loading.forms import DURATION, seconds_of
@@ -23,7 +24,7 @@ class Command(ActingCommand):
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--adapter", required=True, choices=list(SCHEMES))
+        parser.add_argument("--adapter", required=True, choices=list(ABILITIES))
         parser.add_argument("--url", required=True, help="where effects are sent")
         parser.add_argument("--lookup-url", help="asked whether a key happened")
         parser.add_argument("--cancel-url", help="asked to take an effect back")

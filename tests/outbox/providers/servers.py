@@ -62,7 +62,10 @@ class Web:
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                web.requests.append(_read_request(self))
+                request = _read_request(self)
+                if not request[0]:
+                    return  # whoever connected said nothing
+                web.requests.append(request)
                 pieces = [web.answer] if isinstance(web.answer, bytes) else web.answer or []
                 for piece in pieces:
                     self.wfile.write(piece)
@@ -138,6 +141,8 @@ class Mail:
                 lines: list[bytes] = []
                 while (line := self.rfile.readline()) not in (b".\r\n", b""):
                     lines.append(line)
+                if not line:
+                    return False  # it was never ended, so nobody has it
                 mail.messages.append(b"".join(lines))
                 return self.say("message")
 

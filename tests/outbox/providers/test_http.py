@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -214,6 +215,32 @@ def test_every_secret_of_a_rotation_signs_under_the_same_id(monkeypatch: pytest.
         assert Webhook(secret).verify(body, headers) == json.loads(body)
 
 
+@pytest.mark.parametrize("held", [None, "", " ", "whsec_", "whsec_?"])
+def test_nothing_is_sent_unsigned_where_a_signature_was_promised(
+    held: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if held is not None:
+        monkeypatch.setenv("PAYMENTS_SECRET", held)
+    web = Web(answer(200))
+    with web.on() as port:
+        result = send(port, signing_secret_env="PAYMENTS_SECRET")
+
+    assert (result.outcome, web.requests) == (Outcome.NEVER_LEFT, [])
+    assert result.detail.startswith("Unsigned: PAYMENTS_SECRET")
+
+
+def test_nothing_is_begun_after_the_time_to_begin() -> None:
+    """As when the process was stopped between looking at its lease and connecting."""
+    web = Web(answer(200))
+    with web.on() as port:
+        target = replace(TARGET, url=f"http://localhost:{port}/deliver")
+        late = HttpAdapter().send(target, replace(SENDING, start_before=time.monotonic() - 1))
+        before = HttpAdapter().send(target, replace(SENDING, start_before=time.monotonic() + 60))
+
+    assert (late.outcome, late.detail) == (Outcome.NEVER_LEFT, "TooLate: the time to begin was over")
+    assert (before.outcome, len(web.requests)) == (A, 1)
+
+
 def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port()}")
@@ -252,10 +279,10 @@ def test_an_address_of_the_inside_is_refused_when_connecting_whatever_was_regist
     settings.CLEARANCE_ALLOW_PRIVATE_DESTINATIONS = False
     web = Web(answer(200))
     with web.on() as port:
-        result = send(port)
+        result = send(port, scheme="https")
 
     assert (result.outcome, web.requests) == (Outcome.NEVER_LEFT, [])
-    assert "127.0.0.1" in result.detail or "::1" in result.detail
+    assert result.detail.startswith("Refused: ") and "inside" in result.detail
 
 
 def test_no_tls_no_sending() -> None:

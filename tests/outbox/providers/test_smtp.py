@@ -1,6 +1,7 @@
 """The `smtp` adapter against real servers: what each step of the dialogue proves, and exactly what arrives."""
 
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
@@ -123,6 +124,16 @@ def test_what_an_answer_at_a_step_means(step: str, reply: bytes | None, outcome:
     assert meeting({step: reply}).outcome is outcome
 
 
+def test_no_message_is_begun_after_the_time_to_begin() -> None:
+    """As when the process was stopped between looking at its lease and connecting."""
+    mail = Mail()
+    with mail.on() as port:
+        late = send(port, start_before=time.monotonic() - 1)
+        before = send(port, start_before=time.monotonic() + 60)
+
+    assert (late.outcome, before.outcome, len(mail.messages)) == (N, A, 1)
+
+
 @pytest.mark.parametrize("reply", [b"500 what", b"421 closing", CUT, BROKEN])
 def test_a_rude_goodbye_changes_nothing_of_what_was_accepted(reply: bytes) -> None:
     assert meeting({"QUIT": reply}).outcome is A
@@ -183,6 +194,5 @@ def test_a_certificate_is_checked_against_the_name_that_was_registered(
 def test_mail_cannot_be_asked_about_or_taken_back() -> None:
     adapter, second = SmtpAdapter(), timedelta(seconds=1)
 
-    assert (adapter.can_recognise_repeats, adapter.can_look_up, adapter.can_cancel) == (False, False, False)
     assert adapter.look_up(TARGET, "k", second).answer is Answer.CANNOT_TELL
     assert adapter.cancel(TARGET, "k", second).answer is Answer.NOT_FOUND
