@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 
 from console import sending
+from outbox import bell
 from runs import authority, catalog
 from tests import services
 from tests.sandbox import Sandbox, running_sandbox
@@ -47,6 +48,7 @@ def nothing_remembered() -> None:
     authority.forget()
     catalog.forget()
     sending.forget()
+    bell.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)
