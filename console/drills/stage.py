@@ -26,7 +26,7 @@ from approvals.values import FreezeRequest
 from console.drills.agreement import Theirs
 from console.drills.checking import unverified, wrong
 from console.drills.harness import Installation
-from console.drills.observing import Broken, require, seen
+from console.drills.observing import PATIENCE_SECONDS, Broken, require, seen
 from console.drills.provider import JSON
 from console.home import APP_ROLE
 from outbox import authorization, bell, pulse
@@ -45,6 +45,7 @@ OPERATOR, REVIEWER = "drill-operator", "drill-reviewer"
 _numbers = count(1)
 #: For what comes at once, or never.
 _SOON_SECONDS = 10
+_LAST_WORDS_SECONDS = 30
 
 
 def prepare() -> None:
@@ -171,10 +172,13 @@ class Stage:
             seen(pulse.is_beating, "a pass of the sweep")
 
     def sweep_or_end(self) -> bool:
-        """Wait until the sweep passes or the worker ends; whether it ended. A worker that only hangs is broken."""
+        """Wait until the sweep passes or the worker ends; whether it ended. A worker that only hangs is broken.
+
+        A worker that ends waits for its processes, which give it half a minute to read what they have done.
+        """
         cache.delete(pulse.KEY)
-        ended = self.installation.has_ended
-        seen(lambda: ended("worker") or pulse.is_beating(), "a pass of the sweep, or the end of the worker")
+        ended, patience = self.installation.has_ended, PATIENCE_SECONDS + _LAST_WORDS_SECONDS
+        seen(lambda: ended("worker") or pulse.is_beating(), "a pass of the sweep, or the end of the worker", patience)
         return ended("worker")
 
     def hears_sweep(self) -> bool:
