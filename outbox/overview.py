@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from approvals.models import DestinationRevision
 from outbox.models import OPEN, Effect, Remediation
 from outbox.states import EffectState
+from runs.keyset import following
 from runs.transactions import execute
 
-#: Counts stop here, and failures are grouped over so many of the newest.
-COUNTED_AT_MOST, GROUPED_AT_MOST = 1000, 5000
+#: Counts stop here, and failures are grouped over so many of the newest in each of their states.
+COUNTED_AT_MOST, GROUPED_AT_MOST = 1000, 500
 GROUPS = 12
 
 
@@ -41,8 +43,7 @@ def list_rows(wanted: EffectFilter, limit: int, before: tuple[datetime, str] | N
     """The effects asked for, the newest first, after the place `before`; without the bytes behind them."""
     rows = wanted.rows()
     if before:
-        at, number = before
-        rows = rows.filter(Q(authorized_at__lt=at) | Q(authorized_at=at, operation_id__lt=number))
+        rows = rows.filter(following(before, ("authorized_at", "operation_id"), newest_first=True))
     return list(_without_bytes(rows).order_by("-authorized_at", "-operation_id")[:limit])
 
 
@@ -80,9 +81,12 @@ class Cause:
 
 _CAUSES = """
 SELECT destination, state, because, may_have_left, count(*), min(authorized_at), max(authorized_at)
-FROM (SELECT destination, state, because, may_have_left, authorized_at FROM outbox_effect
-      WHERE state IN ('failed', 'needs_reconciliation') AND workflow = ANY(%(workflows)s)
-      ORDER BY authorized_at DESC LIMIT %(most)s) newest
+FROM unnest(ARRAY['failed', 'needs_reconciliation']) AS wanted (in_state)
+CROSS JOIN LATERAL (
+    SELECT destination, state, because, may_have_left, authorized_at FROM outbox_effect
+    WHERE state = in_state AND workflow = ANY(%(workflows)s)
+    ORDER BY authorized_at DESC LIMIT %(most)s
+) AS newest
 GROUP BY destination, state, because, may_have_left
 ORDER BY may_have_left DESC, state DESC, count(*) DESC, destination, because
 LIMIT %(groups)s
@@ -97,8 +101,9 @@ def group_failures(workflows: Collection[str]) -> list[Cause]:
 
 def destinations_used(workflows: Collection[str]) -> list[str]:
     """The names of the destinations that effects of these workflows go to."""
-    rows = Effect.objects.filter(workflow__in=workflows).order_by("destination")
-    return list(rows.values_list("destination", flat=True).distinct())
+    sent = Effect.objects.filter(workflow__in=workflows, destination=OuterRef("name"))
+    names = DestinationRevision.objects.filter(Exists(sent), revision=1).order_by("name")
+    return list(names.values_list("name", flat=True))
 
 
 # ---- what waits for an admin -----------------------------------------------------------------------------
@@ -114,8 +119,7 @@ def list_unknown(workflows: Collection[str], limit: int, after: tuple[datetime, 
     """What needs a person, the longest authorized first, after a place."""
     rows = _unknown(workflows)
     if after:
-        at, number = after
-        rows = rows.filter(Q(authorized_at__gt=at) | Q(authorized_at=at, operation_id__gt=number))
+        rows = rows.filter(following(after, ("authorized_at", "operation_id")))
     return list(_without_bytes(rows).order_by("authorized_at", "operation_id")[:limit])
 
 
@@ -134,8 +138,7 @@ def list_open_remediations(
     """Open remediations, the oldest first, after a place."""
     rows = _open_remediations(workflows)
     if after:
-        at, number = after
-        rows = rows.filter(Q(opened_at__gt=at) | Q(opened_at=at, pk__gt=number))
+        rows = rows.filter(following(after, ("opened_at", "pk")))
     heavy = (
         "effect__run__fields",
         "effect__snapshot__manifest",

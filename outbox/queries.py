@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -90,26 +90,6 @@ def _against_consent(review: Review, state: SnapshotState) -> Iterator[str]:
 
 
 # ---- effects ---------------------------------------------------------------------------------------------
-
-
-def list_effects(
-    workflows: Sequence[str],
-    limit: int,
-    *,
-    state: str | None = None,
-    destination: str | None = None,
-    before: tuple[datetime, str] | None = None,
-) -> list[Effect]:
-    """Effects of these workflows, the newest first, after the place `before`."""
-    rows = Effect.objects.select_related("run").filter(workflow__in=workflows)
-    if state:
-        rows = rows.filter(state=state)
-    if destination:
-        rows = rows.filter(destination=destination)
-    if before:
-        at, number = before
-        rows = rows.filter(authorized_at__lte=at).exclude(authorized_at=at, operation_id__gte=number)
-    return list(rows.order_by("-authorized_at", "-operation_id")[:limit])
 
 
 def approvals_of(effect: Effect) -> list[Decision]:

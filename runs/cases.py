@@ -16,6 +16,7 @@ from runs import store
 from runs.chain import rfc3339
 from runs.conflicts import changed_since, state_at_base
 from runs.errors import NotFound
+from runs.keyset import following
 from runs.models import Command, Conflict, Escalation
 from runs.refusals import conflict_ref, escalation_ref
 from runs.values import version_tag
@@ -188,7 +189,7 @@ class QueuePlace:
     @property
     def later(self) -> Q:
         """What follows in the queue: material cases first, then by age."""
-        younger = Q(opened_at__gte=self.opened_at) & (Q(opened_at__gt=self.opened_at) | Q(id__gt=self.id))
+        younger = following((self.opened_at, self.id), ("opened_at", "id"))
         same_weight = Q(is_material=self.is_material) & younger
         return same_weight | Q(is_material=False) if self.is_material else same_weight
 

@@ -20,7 +20,8 @@ from outbox import findings, remediations
 from outbox.findings import Ordered, RepairRequest, VerdictRequest
 from outbox.lookups import LookupRequest, look_up_now
 from outbox.models import Effect, Remediation
-from outbox.queries import list_effects, tell_effect, tell_lookup, tell_remediation, tell_row
+from outbox.overview import EffectFilter, list_rows
+from outbox.queries import tell_effect, tell_lookup, tell_remediation, tell_row
 from outbox.remediations import RemediationStepKind, StepRequest
 from outbox.states import EffectState, Finding, RepairKind
 from runs.permissions import require_admin
@@ -45,13 +46,12 @@ class EffectsView(ApiView):
         """Effects, the newest first."""
         wanted = read_page_request(request._request, "state", "destination")
         before = CURSOR.read(wanted.cursor) if wanted.cursor else None
-        rows = list_effects(
+        asked = EffectFilter(
             visible_workflows(self.principal),
-            wanted.fetch,
-            state=chosen_word(wanted, "state", EffectState),
-            destination=wanted.filters.get("destination"),
-            before=before,
+            state=chosen_word(wanted, "state", EffectState) or "",
+            destination=wanted.filters.get("destination", ""),
         )
+        rows = list_rows(asked, wanted.fetch, before)
         return answer(page(rows, wanted.limit, _cursor, tell_row))
 
 

@@ -23,6 +23,7 @@ from console.web.repair_plan_form import PlanForm
 from outbox.models import Effect
 from outbox.overview import (
     COUNTED_AT_MOST,
+    GROUPED_AT_MOST,
     Cause,
     EffectFilter,
     count_by_state,
@@ -126,6 +127,7 @@ def _show(
         "lines": [line_of(row) for row in rows],
         "tabs": _tabs(filters, count_by_state(viewer.sees)),
         "causes": [] if filters.is_narrowed else [_cause(filters, cause) for cause in group_failures(viewer.sees)],
+        "grouped": GROUPED_AT_MOST,
         "page": _page(filters, rows, is_first=before is None, has_more=len(found) > PAGE_SIZE),
         "may_plan": is_admin(viewer.principal),
         "plan": plan,

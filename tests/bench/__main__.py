@@ -1,6 +1,6 @@
-"""`make bench`: measure commits and dispatches beside their anchors, and print a table of ratios.
+"""`make bench`: measure commits, dispatches and lists beside their anchors, and print a table of ratios.
 
-    python -m tests.bench [--rounds N] [--seconds S] [--goals 1-7,8]
+    python -m tests.bench [--rounds N] [--seconds S] [--goals 1-7,8,9]
 
 Anchors that are not installed (DBOS, LangGraph's saver) are named and left out; `pip install` of
 `requirements/bench.txt` brings them.
@@ -23,6 +23,7 @@ import psycopg
 from console import binaries
 from console.home import OWNER_ROLE, Home
 from tests.bench.harness import Goal, Measure, Results, clients, interleave, table
+from tests.bench.lists import EFFECTS
 from tests.bench.multiply import multiply
 from tests.services import Services, environment
 
@@ -46,7 +47,10 @@ GOALS = [
 ]
 
 #: The groups that can be measured by themselves.
-COMMITS, DISPATCHES = range(1, 8), (8,)
+COMMITS, DISPATCHES, LISTS = range(1, 8), (8,), (9,)
+
+#: How many effects the lists are read among; the first is what the second is held against.
+FEW, MANY = 1_000, 1_000_000
 
 
 class DurableServices(Services):
@@ -70,7 +74,8 @@ def main() -> None:
         if options.goals & set(COMMITS):
             results.rounds |= interleave(_cases(env, options.seconds), options.rounds).rounds
             latency = _http(env, options, results)
-        print(_report(results, latency))
+        lists = _lists(env, services.home, options.rounds) if options.goals & set(LISTS) else None
+        print("\n".join([*_report(results, latency), *(held_against(*lists) if lists else [])]))
     finally:
         services.stop()
 
@@ -79,7 +84,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure beside the anchors.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--goals", type=_goals, default=_goals("1-8"), help="such as 1-7,8; by default all")
+    parser.add_argument("--goals", type=_goals, default=_goals("1-9"), help="such as 1-7,8; by default all")
     return parser.parse_args()
 
 
@@ -154,6 +159,21 @@ def _dispatches(env: dict[str, str], home: Home) -> dict[str, Measure]:
     return cases
 
 
+def _lists(env: dict[str, str], home: Home, rounds: int) -> list[Results]:
+    """Reading lists of effects among few of them, and then among many."""
+    results = []
+    for number, count in ((1, FEW), (2, MANY - FEW)):
+        multiply(home.database_url(OWNER_ROLE), "BENCH-SENT", f"LIST{number}", count, whole=False, effect=EFFECTS)
+        seen = Results()
+        for _ in range(rounds):
+            command = [sys.executable, "-m", "tests.bench.lists"]
+            done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+            for name, figure in json.loads(done.stdout.splitlines()[-1]).items():
+                seen.rounds.setdefault(name, []).append(figure)
+        results.append(seen)
+    return results
+
+
 def _pgbench(env: dict[str, str], seconds: float) -> float:
     program = binaries.postgres_programs() / "pgbench"
     command = [str(program), "-n", "-M", "prepared", "-c", str(CLIENTS), "-j", "2", "-T", str(max(1, round(seconds)))]
@@ -217,17 +237,29 @@ def _load(case: str, port: int, seconds: float, count: int, env: dict[str, str])
 # ---- telling ---------------------------------------------------------------------------------------------
 
 
-def _report(results: Results, latency: dict[str, float] | None) -> str:
+def _report(results: Results, latency: dict[str, float] | None) -> list[str]:
     lines = ["", *table(GOALS, results)]
     if latency is None:
-        return "\n".join(lines)
+        return lines
     spread = latency["p99"] / latency["p50"]
     verdict = "met" if spread <= 2.5 else "NOT MET"
     lines.append(
         f"4   p99 / p50 over HTTP, {HTTP_CLIENTS} clients{'':<28}{spread:>7.2f} x  "
         f"(goal at most 2.50: {verdict}; {latency['p50']:.1f} ms, {latency['p99']:.1f} ms)"
     )
-    return "\n".join(lines)
+    return lines
+
+
+def held_against(few: Results, many: Results) -> list[str]:
+    """One line per list: how long it takes among many, as a multiple of among few; and how many pages are served."""
+    lines = []
+    for name in few.rounds:
+        ratio = few.median(name) / many.median(name)
+        most = 1 / 0.9 if name == "page" else 1.2
+        verdict = "met" if ratio <= most else "NOT MET"
+        figures = f"{1000 / few.median(name):.2f} ms, {1000 / many.median(name):.2f} ms"
+        lines.append(f"9   effects, {name:<48}{ratio:>7.2f} x  (goal at most {most:.2f}: {verdict}; {figures})")
+    return lines
 
 
 if __name__ == "__main__":

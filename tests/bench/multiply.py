@@ -16,26 +16,33 @@ WHERE table_schema = 'public' AND table_name = %s AND is_generated = 'NEVER' ORD
 Values = dict[str, str]
 
 
-def multiply(owner_dsn: str, key: str, prefix: str, count: int) -> None:
-    """`count` copies of the run `key`, with everything that dispatching needs of it. Their keys begin with `prefix`."""
+def multiply(
+    owner_dsn: str, key: str, prefix: str, count: int, *, whole: bool = True, effect: Values | None = None
+) -> None:
+    """`count` copies of the run `key`, with everything that dispatching needs of it. Their keys begin with `prefix`.
+
+    Unless `whole`, they have only the ledger entries that their effects point at. `effect` holds columns of the
+    copied effect that differ, as SQL over the copy's number `c.n`.
+    """
     with guards_off(owner_dsn), psycopg.connect(owner_dsn) as connection:
         connection.execute("CREATE TEMP TABLE model AS SELECT id FROM runs_run WHERE key = %s", [key])
         number = f"{count} + n + (SELECT max(id) FROM runs_run)"
         connection.execute(
             f"CREATE TEMP TABLE copy AS SELECT n, ({number})::bigint AS id FROM generate_series(1, {count}) AS n"
         )
-        name, effect = f"'{prefix}-' || c.n", f"'{prefix}-' || c.n || ':effect'"
+        name, operation = f"'{prefix}-' || c.n", f"'{prefix}-' || c.n || ':effect'"
         snapshot = f"'s-{prefix}-' || c.n"
-        _copy(connection, "runs_run", "id", {"id": "c.id", "key": name, "effect": effect})
-        _copy(connection, "runs_ledgerentry", "run_id", {"run_id": "c.id"})
+        _copy(connection, "runs_run", "id", {"id": "c.id", "key": name, "effect": operation})
+        entries = "" if whole else " AND t.kind IN ('snapshot.frozen', 'effect.authorized')"
+        _copy(connection, "runs_ledgerentry", "run_id", {"run_id": "c.id"}, entries)
         _copy(connection, "approvals_snapshot", "run_id", {"run_id": "c.id", "id": snapshot})
-        own = {"run_id": "c.id", "operation_id": effect, "snapshot_id": snapshot, "idempotency_key": effect}
-        _copy(connection, "outbox_effect", "run_id", own)
+        own = {"run_id": "c.id", "operation_id": operation, "snapshot_id": snapshot, "idempotency_key": operation}
+        _copy(connection, "outbox_effect", "run_id", own | (effect or {}))
     with psycopg.connect(owner_dsn, autocommit=True) as connection:
         connection.execute("ANALYZE")
 
 
-def _copy(connection: psycopg.Connection, table: str, of: str, own: Values) -> None:
+def _copy(connection: psycopg.Connection, table: str, of: str, own: Values, only: str = "") -> None:
     """Copy the model's rows of a table once for each copy; what is its `own` differs."""
     columns = [name for (name,) in connection.execute(_COLUMNS, [table])]
     if "id" in columns and "id" not in own:
@@ -43,7 +50,7 @@ def _copy(connection: psycopg.Connection, table: str, of: str, own: Values) -> N
     values = [sql.SQL(own[name]) if name in own else sql.Identifier("t", name) for name in columns]
     statement = sql.SQL(
         "INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE SELECT {values} FROM {table} t, copy c"
-        " WHERE t.{of} = (SELECT id FROM model)"
+        " WHERE t.{of} = (SELECT id FROM model)" + only
     )
     connection.execute(
         statement.format(

@@ -18,6 +18,8 @@ def ours() -> None:
         cast.run_received(f"WEB-{number}", recipient="Ana Lima")
     cast.run_received("BENCH-HOT", recipient="Ana Lima")
     review.destination("payments", max_in_flight=1000)
+    for name in ("letters", "reports"):
+        review.destination(name)
     review.refund_approved("BENCH-SENT")
     print(json.dumps(tokens))
 

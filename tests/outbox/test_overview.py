@@ -61,6 +61,18 @@ def test_failures_are_grouped_by_cause_and_destination_unknown_ones_first() -> N
     assert {cause.destination for cause in causes} == {"payments"}
 
 
+def test_failures_are_grouped_over_the_newest_of_each_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "GROUPED_AT_MOST", 1)
+    settling.attempt(review.refund_approved("R-1"), settling.REFUSED)
+    unknown("R-2")
+    newest = unknown("R-3")
+
+    causes = group_failures(REFUNDS)
+
+    assert [(cause.state, cause.count) for cause in causes] == [("needs_reconciliation", 1), ("failed", 1)]
+    assert causes[0].newest_at == newest.authorized_at
+
+
 def test_each_filter_narrows_the_list() -> None:
     old = settling.let_pass(unknown("R-1"), hours=3)
     review.refund_approved("R-2")
