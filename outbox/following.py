@@ -114,7 +114,7 @@ def _following(
 
 
 #: What may change of an effect, and how it is written in SQL. Its version always rises by one.
-_COLUMNS = {
+MOVING = {
     "state": "text",
     "next_step": "text",
     "next_at": "timestamptz",
@@ -130,10 +130,10 @@ _COLUMNS = {
     "quarantined": "bool",
 }
 _WRITE = f"""
-UPDATE outbox_effect e SET {", ".join(f"{name} = g.{name}" for name in _COLUMNS)}
+UPDATE outbox_effect e SET {", ".join(f"{name} = g.{name}" for name in MOVING)}
 FROM unnest(%(ids)s::text[], %(states)s::text[], %(fences)s::bigint[], %(versions)s::int[],
-            {", ".join(f"%({name})s::{kind}[]" for name, kind in _COLUMNS.items())})
-     AS g (operation_id, read_state, read_fence, read_version, {", ".join(_COLUMNS)})
+            {", ".join(f"%({name})s::{kind}[]" for name, kind in MOVING.items())})
+     AS g (operation_id, read_state, read_fence, read_version, {", ".join(MOVING)})
 WHERE e.operation_id = g.operation_id
   AND e.state = g.read_state AND e.fence = g.read_fence AND e.version = g.read_version
 """
@@ -142,7 +142,7 @@ WHERE e.operation_id = g.operation_id
 def _write(moves: Sequence[Move], now: datetime) -> None:
     """Write every effect if it still is what was read; the effects in memory become what was written."""
     rows = [_columns(one, now) for one in moves]
-    params: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in _COLUMNS}
+    params: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in MOVING}
     params |= {
         "ids": [one.effect.pk for one in moves],
         "states": [str(one.effect.state) for one in moves],
@@ -158,7 +158,7 @@ def _write(moves: Sequence[Move], now: datetime) -> None:
 
 def _columns(one: Move, now: datetime) -> dict[str, Any]:
     movement = one.movement
-    return {name: getattr(one.effect, name) for name in _COLUMNS} | {
+    return {name: getattr(one.effect, name) for name in MOVING} | {
         "state": movement.state.value,
         "next_step": movement.step.value,
         "next_at": movement.at,

@@ -10,6 +10,7 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 import outbox
+from outbox.following import MOVING
 from outbox.lookups import Question, record_lookup
 from outbox.plans import PlanRequest, make_plan
 from outbox.privileges import PRIVILEGES
@@ -18,7 +19,7 @@ from outbox.states import LEGAL_STEPS, Finding, RepairKind
 from runs import authority, catalog
 from tests import attacking, cast, review
 from tests.attacking import CHECK, attacks, refusal_of
-from tests.outbox.attacks import BEHIND_ANOTHER, BY_APPLICATION, BY_OWNER, NOT_ALLOWED, SQLSTATES
+from tests.outbox.attacks import BEHIND_ANOTHER, BY_APPLICATION, BY_OWNER, HELD, NOT_ALLOWED, RISEN, SQLSTATES
 from tests.outbox.settling import UNKNOWN, attempt, claimed, let_pass, succeed
 from tests.outbox.test_findings import confirmed, judge, order
 from tests.outbox.test_lookups import NOT_FOUND
@@ -26,7 +27,7 @@ from tests.outbox.test_remediations import step
 
 pytestmark = pytest.mark.django_db
 
-FILE = Path(outbox.__file__).parent / "sql" / "effect_guard_v1.sql"
+FILES = [Path(outbox.__file__).parent / "sql" / f"effect_guard_{version}.sql" for version in ("v1", "v2")]
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,34 @@ def test_the_owner_is_refused(scene: None, owner_connection: psycopg.Connection,
     assert refusal_of(owner_connection, statement) == (SQLSTATES.get(rule, CHECK), rule)
 
 
+#: Another value of a column, by its type.
+OTHERWISE = {
+    "text": "'x'",
+    "character varying": "'x'",
+    "integer": "{0} + 1",
+    "bigint": "{0} + 1",
+    "boolean": "NOT {0}",
+    "timestamp with time zone": "{0} + interval '1 s'",
+    "ARRAY": "'{{}}'",
+}
+
+
+def test_no_column_of_an_effect_moves_but_those_that_its_movement_writes(
+    scene: None, owner_connection: psycopg.Connection
+) -> None:
+    columns = owner_connection.execute(
+        "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'outbox_effect'"
+    ).fetchall()
+    kept = {name: kind for name, kind in columns if name not in MOVING}
+
+    for name, kind in kept.items():
+        change = f"{name} = {OTHERWISE[kind].format(name)}"
+        statement = f"UPDATE outbox_effect SET {change}, {RISEN} WHERE {HELD}"
+        assert refusal_of(owner_connection, statement) == (CHECK, "outbox_effect_frozen"), name
+
+    assert len(kept) + len(MOVING) == len(columns) > 30
+
+
 @pytest.mark.parametrize("statement", NOT_ALLOWED)
 def test_the_application_has_not_even_the_right(app_connection: psycopg.Connection, statement: str) -> None:
     assert refusal_of(app_connection, statement)[0] == attacking.NOT_ALLOWED
@@ -113,7 +142,7 @@ def test_every_table_of_the_app_is_looked_at() -> None:
 
 
 def test_every_rule_of_the_guards_is_attacked() -> None:
-    assert attacking.rules_in(FILE) <= BY_APPLICATION.keys() | BY_OWNER.keys()
+    assert set().union(*map(attacking.rules_in, FILES)) <= BY_APPLICATION.keys() | BY_OWNER.keys()
 
 
 def test_every_named_constraint_is_attacked_or_stands_behind_one_that_is() -> None:
