@@ -1,5 +1,7 @@
 """Agents: the programs that act here, what they may do, and their tokens, each shown once."""
 
+from urllib.parse import urlencode
+
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -51,11 +53,12 @@ def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None
     require_overseer(principal)
     q, after = request.GET.get("q", ""), request.GET.get("after", "")
     rows = list_agents(PAGE_SIZE + 1, after=after, q=q)
-    older = f"?q={q}&after={rows[PAGE_SIZE - 1].name}" if len(rows) > PAGE_SIZE else ""
+    first = "?" + urlencode({"q": q})
+    older = f"{first}&after={rows[PAGE_SIZE - 1].name}" if len(rows) > PAGE_SIZE else ""
     context = {
         "agents": rows[:PAGE_SIZE],
         "q": q,
-        "page": Page(f"?q={q}" if after else "", older, f"{len(rows[:PAGE_SIZE])} agents, by name"),
+        "page": Page(first if after else "", older, f"{len(rows[:PAGE_SIZE])} agents, by name"),
         "is_admin": is_admin(principal),
         "asked": asked,
         "form": (asked and asked.faulty) or NewAgentForm(),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -56,11 +57,12 @@ def _list(request: HttpRequest, principal: Principal, asked: Asked | None = None
     require_overseer(principal)
     q, after = request.GET.get("q", ""), request.GET.get("after", "")
     rows = list_people(PAGE_SIZE + 1, after=after, q=q)
-    older = f"?q={q}&after={rows[PAGE_SIZE - 1].username}" if len(rows) > PAGE_SIZE else ""
+    first = "?" + urlencode({"q": q})
+    older = f"{first}&after={rows[PAGE_SIZE - 1].username}" if len(rows) > PAGE_SIZE else ""
     context = {
         "people": rows[:PAGE_SIZE],
         "q": q,
-        "page": Page(f"?q={q}" if after else "", older, f"{len(rows[:PAGE_SIZE])} people, by name"),
+        "page": Page(first if after else "", older, f"{len(rows[:PAGE_SIZE])} people, by name"),
         "is_admin": is_admin(principal),
         "asked": asked,
         "form": (asked and asked.faulty) or NewPersonForm(),

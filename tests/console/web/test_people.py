@@ -136,6 +136,11 @@ def test_people_are_found_by_the_beginning_of_their_name(dora: Visitor) -> None:
     assert dora.get("/people/nobody/").status == 404
 
 
+@pytest.mark.parametrize("path", ["/people/", "/agents/"])
+def test_what_was_searched_for_is_kept_while_turning_pages_whatever_it_is(dora: Visitor, path: str) -> None:
+    assert 'href="?q=a%26b%23c"' in dora.get(path, q="a&b#c", after="a").html
+
+
 def test_the_list_costs_the_same_for_two_and_for_twenty(dora: Visitor) -> None:
     dora.get("/people/")
     few = dora.cost("/people/")
