@@ -133,6 +133,7 @@ def _pick(limit: int, only: str | None) -> list[str]:
 
 def _claim(worker: str, picked: Sequence[str]) -> list[Claimed]:
     """Check once more, in statements after the locks, and lease; or write why not. All in a few statements."""
+    started = time.monotonic()  # before the database says what time it is: what is counted from here ends no later
     bearings, now = read_bearings(picked, with_snapshots=True), database_clock()
     in_flight = dict(execute(_IN_FLIGHT, [list({at.effect.destination for at in bearings})]).fetchall())
     refusals: list[Move] = []
@@ -149,7 +150,6 @@ def _claim(worker: str, picked: Sequence[str]) -> list[Claimed]:
             in_flight[name] = in_flight.get(name, 0) + 1
     move_all([*refusals, *(lease.move for lease in leases)], now)
     _begin_attempts(worker, leases, now)
-    started = time.monotonic()
     return [_claimed(lease, started) for lease in leases]
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from approvals.models import Decision, Snapshot
+from outbox import leases
 from outbox.leases import Claimed, claim, due_operations, start_sending
 from outbox.models import Attempt, DestinationPause, Effect
 from outbox.recording import record
@@ -56,6 +58,25 @@ def test_a_claim_is_lease_fence_attempt_and_the_step_of_the_run_in_one_commit() 
     assert bytes(held.sending.payload) == bytes(effect.snapshot.payload or b"")
     assert (held.sending.payload_sha256, held.sending.idempotency_key) == (effect.payload_sha256, "R-7:pay:v4")
     assert (held.target.url, held.target.revision) == ("https://provider.example.com/deliver", 1)
+
+
+def test_however_long_claiming_takes_the_worker_begins_nothing_that_could_outlast_its_lease(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(leases, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    written = leases.move_all
+
+    def slowly(*args: Any) -> None:
+        written(*args)
+        clock[0] += 14
+
+    monkeypatch.setattr(leases, "move_all", slowly)
+    effect = review.refund_approved()
+
+    held = claimed(effect)
+
+    assert held.sending.start_before == 1000 + effect.lease_seconds - effect.timeout_seconds
 
 
 def test_a_claim_addresses_the_frozen_revision_whatever_was_registered_since() -> None:
