@@ -8,7 +8,8 @@ import json
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,21 +20,53 @@ JSON = Any
 
 MODES = ("ok", "apply-then-drop", "drop-before-apply", "hang", "refuse", "throttle", "error-5xx", "half-response")
 
+ABILITIES = frozenset({"dedupe", "lookup", "match_payload"})
+
 #: How long `hang` keeps a caller waiting, in seconds.
 HANG_SECONDS = 600
 
 
+@dataclass(frozen=True)
+class Conduct:
+    """How a delivery is met."""
+
+    mode: str = "ok"
+    delay_ms: int = 0
+    retry_after: int = 2
+
+
 @dataclass
 class Control:
-    """How the provider behaves; the mode holds for `count` deliveries, or until changed."""
+    """What the provider can do, until changed; and how it meets deliveries: the next `count`, and those after them."""
 
     dedupe: bool = True
     lookup: bool = True
     match_payload: bool = True
-    mode: str = "ok"
-    delay_ms: int = 0
-    retry_after: int = 2
+    ever: Conduct = Conduct()
+    next: Conduct = Conduct()
     count: int | None = None
+
+    def change(self, given: Mapping[str, JSON]) -> None:
+        """Change what is given. With a `count`, how deliveries are met changes for so many of them alone."""
+        for name in ABILITIES & given.keys():
+            setattr(self, name, given[name])
+        conduct = {name: given[name] for name in vars(Conduct()).keys() & given.keys()}
+        count = given.get("count")
+        if count is not None:
+            self.next, self.count = replace(self.ever, **conduct), count
+        elif conduct:
+            self.ever = replace(self.ever, **conduct)
+            self.next, self.count = self.ever, None
+
+    def meet(self) -> Conduct:
+        """How the delivery that has just come is met."""
+        met = self.next if self.count else self.ever
+        self.count = self.count - 1 if self.count and self.count > 1 else None
+        return met
+
+    def as_json(self) -> dict[str, JSON]:
+        able = {name: getattr(self, name) for name in sorted(ABILITIES)}
+        return able | vars(self.next if self.count else self.ever) | {"count": self.count}
 
 
 @dataclass
@@ -79,18 +112,13 @@ class Provider:
         else:
             self.deliveries.append(item)
 
-    def receive(self, key: str, body: bytes) -> tuple[Delivery, str]:
-        """Write down that a request came, and which mode it meets."""
+    def receive(self, key: str, body: bytes) -> tuple[Delivery, Conduct]:
+        """Write down that a request came, and how it is met."""
         with self.lock:
             item = Delivery(len(self.deliveries) + 1, key, hashlib.sha256(body).hexdigest(), _now())
             self._remember(item)
             self._append(item)
-            mode = self.control.mode
-            if self.control.count is not None:
-                self.control.count -= 1
-                if self.control.count <= 0:
-                    self.control.mode, self.control.count = "ok", None
-            return item, mode
+            return item, self.control.meet()
 
     def apply(self, item: Delivery) -> Delivery | None:
         """Apply a delivery. Returns the earlier one it repeats, or None when it is applied itself."""
@@ -121,6 +149,28 @@ class Provider:
                 file.write(json.dumps(vars(item)) + "\n")
 
 
+def _is_whole(value: JSON, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+#: What may be set, and to what.
+ACCEPTED: Mapping[str, Callable[[JSON], bool]] = {
+    **dict.fromkeys(ABILITIES, lambda value: isinstance(value, bool)),
+    "mode": lambda value: value in MODES,
+    "delay_ms": lambda value: _is_whole(value, 0),
+    "retry_after": lambda value: _is_whole(value, 0),
+    "count": lambda value: value is None or _is_whole(value, 1),
+}
+
+
+def _document(body: bytes) -> dict[str, JSON] | None:
+    try:
+        given = json.loads(body)
+    except ValueError:
+        return None
+    return given if isinstance(given, dict) else None
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
@@ -137,11 +187,15 @@ class Handler(BaseHTTPRequestHandler):
         match urlsplit(self.path).path:
             case "/deliver":
                 self._deliver(body)
-            case "/cancel":
-                cancelled = self.provider.cancel(json.loads(body).get("key", ""))
-                self._answer(200 if cancelled else 409, {"cancelled": cancelled})
-            case "/control":
-                self._control(json.loads(body))
+            case "/cancel" | "/control" as call:
+                given = _document(body)
+                if given is None:
+                    self._answer(400, {"error": "no JSON object"})
+                elif call == "/control":
+                    self._control(given)
+                else:
+                    cancelled = self.provider.cancel(str(given.get("key", "")))
+                    self._answer(200 if cancelled else 409, {"cancelled": cancelled})
             case _:
                 self._answer(404, {"error": "no such call"})
 
@@ -158,17 +212,13 @@ class Handler(BaseHTTPRequestHandler):
                 self._answer(404, {"error": "no such call"})
 
     def _control(self, given: dict[str, JSON]) -> None:
-        known = set(Control.__dataclass_fields__)
-        if unknown := sorted(set(given) - known):
-            self._answer(422, {"error": f"unknown: {', '.join(unknown)}"})
-            return
-        if given.get("mode", "ok") not in MODES:
-            self._answer(422, {"error": f"mode is one of {', '.join(MODES)}"})
+        wrong = sorted(name for name, value in given.items() if name not in ACCEPTED or not ACCEPTED[name](value))
+        if wrong:
+            self._answer(422, {"error": f"not understood: {', '.join(wrong)}"})
             return
         with self.provider.lock:
-            for name, value in ({"count": None} | given if "mode" in given else given).items():
-                setattr(self.provider.control, name, value)
-            self._answer(200, vars(self.provider.control))
+            self.provider.control.change(given)
+            self._answer(200, self.provider.control.as_json())
 
     def _look_up(self, key: str) -> None:
         if not self.provider.control.lookup:
@@ -186,10 +236,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _deliver(self, body: bytes) -> None:
         key = self.headers.get("Idempotency-Key", "")
-        item, mode = self.provider.receive(key, body)
-        if self.provider.control.delay_ms:
-            time.sleep(self.provider.control.delay_ms / 1000)
-        match mode:
+        item, met = self.provider.receive(key, body)
+        if met.delay_ms:
+            time.sleep(met.delay_ms / 1000)
+        match met.mode:
             case "drop-before-apply":
                 self._drop()
             case "hang":
@@ -198,19 +248,18 @@ class Handler(BaseHTTPRequestHandler):
             case "refuse":
                 self._answer(400, {"error": "refused"})
             case "throttle":
-                after = str(self.provider.control.retry_after)
-                self._answer(429, {"error": "slow down"}, {"Retry-After": after})
+                self._answer(429, {"error": "slow down"}, {"Retry-After": str(met.retry_after)})
             case "error-5xx":
                 self._answer(500, {"error": "something broke"})
             case _:
-                self._apply(item, mode)
+                self._apply(item, met.mode)
 
     def _apply(self, item: Delivery, mode: str) -> None:
         earlier = self.provider.apply(item)
         if earlier is not None and self.provider.control.match_payload and earlier.body_sha256 != item.body_sha256:
             self._answer(422, {"type": "/problems/idempotency-key-reused", "code": "idempotency-key-reused"})
             return
-        answer = {"id": (earlier or item).request_id, "duplicate": earlier is not None}
+        answer = {"id": (earlier or item).request_id}
         match mode:
             case "apply-then-drop":
                 self._drop()

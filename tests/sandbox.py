@@ -48,7 +48,7 @@ class Sandbox:
 
     def fails_once(self, mode: str) -> None:
         """Let its next delivery meet this fault."""
-        self.control.mode, self.control.count = mode, 1
+        self.control.change({"mode": mode, "count": 1})
 
     def applies_for_others(self, key: str, body: bytes) -> None:
         """Let it have applied what somebody else sent under this key."""

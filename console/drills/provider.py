@@ -19,9 +19,16 @@ class Provider:
         self.port = port
         self.base = f"http://127.0.0.1:{port}"
 
-    def behave(self, **control: JSON) -> None:
-        """Behave like this from now on, and otherwise as new."""
-        body = json.dumps(_AS_NEW | control).encode()
+    def behave(self, *, count: int | None = None, **control: JSON) -> None:
+        """Behave like this, and otherwise as new: from now on, or for the next `count` deliveries."""
+        if count is None:
+            self._control(_AS_NEW | control)
+        else:
+            self._control(_AS_NEW)
+            self._control({**control, "count": count})
+
+    def _control(self, given: dict[str, JSON]) -> None:
+        body = json.dumps(given).encode()
         with urllib.request.urlopen(f"{self.base}/control", data=body, timeout=_TIMEOUT_SECONDS) as answer:
             answer.read()
 
