@@ -13,6 +13,11 @@ SELECT column_name FROM information_schema.columns
 WHERE table_schema = 'public' AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position
 """
 
+_POINTED_AT = """
+ AND t.seq IN (SELECT head_seq FROM runs_run WHERE id = t.run_id
+               UNION SELECT authorized_seq FROM outbox_effect WHERE run_id = t.run_id)
+"""
+
 Values = dict[str, str]
 
 
@@ -21,7 +26,7 @@ def multiply(
 ) -> None:
     """`count` copies of the run `key`, with everything that dispatching needs of it. Their keys begin with `prefix`.
 
-    Unless `whole`, they have only the ledger entries that their effects point at. `effect` holds columns of the
+    Unless `whole`, they have only the ledger entries that something points at. `effect` holds columns of the
     copied effect that differ, as SQL over the copy's number `c.n`.
     """
     with guards_off(owner_dsn), psycopg.connect(owner_dsn) as connection:
@@ -33,7 +38,7 @@ def multiply(
         name, operation = f"'{prefix}-' || c.n", f"'{prefix}-' || c.n || ':effect'"
         snapshot = f"'s-{prefix}-' || c.n"
         _copy(connection, "runs_run", "id", {"id": "c.id", "key": name, "effect": operation})
-        entries = "" if whole else " AND t.kind IN ('snapshot.frozen', 'effect.authorized')"
+        entries = "" if whole else _POINTED_AT
         _copy(connection, "runs_ledgerentry", "run_id", {"run_id": "c.id"}, entries)
         _copy(connection, "approvals_snapshot", "run_id", {"run_id": "c.id", "id": snapshot})
         own = {"run_id": "c.id", "operation_id": operation, "snapshot_id": snapshot, "idempotency_key": operation}
