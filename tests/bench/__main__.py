@@ -21,7 +21,7 @@ from urllib.request import urlopen
 import psycopg
 
 from console import binaries
-from console.home import OWNER_ROLE, Home
+from console.home import APP_ROLE, DATABASE, OWNER_ROLE, Home
 from tests.bench.harness import Goal, Measure, Results, clients, interleave, table
 from tests.bench.lists import EFFECTS
 from tests.bench.multiply import multiply
@@ -159,19 +159,21 @@ def _dispatches(env: dict[str, str], home: Home) -> dict[str, Measure]:
     return cases
 
 
-def _lists(env: dict[str, str], home: Home, rounds: int) -> list[Results]:
-    """Reading lists of effects among few of them, and then among many."""
-    results = []
-    for number, count in ((1, FEW), (2, MANY - FEW)):
-        multiply(home.database_url(OWNER_ROLE), "BENCH-SENT", f"LIST{number}", count, whole=False, effect=EFFECTS)
-        seen = Results()
-        for _ in range(rounds):
+def _lists(env: dict[str, str], home: Home, rounds: int) -> tuple[Results, Results]:
+    """Reading lists of effects among few of them and among many, in turn."""
+    owner, few = home.database_url(OWNER_ROLE), "bench_few"
+    multiply(owner, "BENCH-SENT", "LIST1", FEW, whole=False, effect=EFFECTS)
+    with psycopg.connect(home.database_url(OWNER_ROLE, "postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {few} TEMPLATE {DATABASE} OWNER {OWNER_ROLE}")
+    multiply(owner, "BENCH-SENT", "LIST2", MANY - FEW, whole=False, effect=EFFECTS)
+    places = [(Results(), env | {"DATABASE_URL": home.database_url(APP_ROLE, name)}) for name in (few, DATABASE)]
+    for _ in range(rounds):
+        for seen, there in places:
             command = [sys.executable, "-m", "tests.bench.lists"]
-            done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+            done = subprocess.run(command, env=there, stdout=subprocess.PIPE, text=True, check=True)
             for name, figure in json.loads(done.stdout.splitlines()[-1]).items():
                 seen.rounds.setdefault(name, []).append(figure)
-        results.append(seen)
-    return results
+    return places[0][0], places[1][0]
 
 
 def _pgbench(env: dict[str, str], seconds: float) -> float:

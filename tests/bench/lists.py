@@ -1,4 +1,4 @@
-"""Every list of effects that is offered, its first page and one in its middle; and the page of the console.
+"""Every list of effects that is offered, its first page and one in its middle; and the whole page of the console.
 
     python -m tests.bench.lists
 
@@ -65,10 +65,6 @@ def _lists() -> Iterator[tuple[str, Callable[[], object]]]:
     place = _middle(unknown.order_by("authorized_at", "operation_id"))
     yield "queue, first", partial(overview.list_unknown, WORKFLOWS, PAGE_SIZE + 1)
     yield "queue, deep", partial(overview.list_unknown, WORKFLOWS, PAGE_SIZE + 1, place)
-    yield "queue, counted", partial(overview.count_unknown, WORKFLOWS, PAGE_SIZE)
-    yield "counted by state", partial(overview.count_by_state, WORKFLOWS)
-    yield "causes of failures", partial(overview.group_failures, WORKFLOWS)
-    yield "destinations", partial(overview.destinations_used, WORKFLOWS)
 
 
 def _middle(rows: Any) -> tuple[Any, Any]:
