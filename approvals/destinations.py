@@ -116,7 +116,9 @@ def _adapter_faults(terms: Terms) -> Iterator[Fault]:
         return
     for member, term in _NAMED_AS.items():
         if getattr(terms, term) and not can_declare(terms.adapter, term):
-            yield Fault(f"/{member}", "ability", f"Leave it out: no destination of the adapter {terms.adapter} can.")
+            yield Fault(
+                f"/{member}", "ability", f"{member} means nothing to the adapter {terms.adapter}: leave it out."
+            )
     yield from _address_faults(terms)
 
 

@@ -12,7 +12,7 @@ from console.drills.proxies import Proxy
 from console.drills.stage import Stage
 
 #: Long enough to bring every payment to its moment while the provider has not answered yet.
-_THINKING_MS = 1500
+_THINKING_MS = 3000
 #: A process for each payment under way, and one for the sweep.
 _PROCESSES = 7
 
