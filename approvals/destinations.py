@@ -116,9 +116,8 @@ def _adapter_faults(terms: Terms) -> Iterator[Fault]:
         return
     for member, term in _NAMED_AS.items():
         if getattr(terms, term) and not can_declare(terms.adapter, term):
-            yield Fault(
-                f"/{member}", "ability", f"{member} means nothing to the adapter {terms.adapter}: leave it out."
-            )
+            words = f"{member} means nothing to the adapter {terms.adapter}: leave it out."
+            yield Fault(f"/{member}", "ability", words)
     yield from _address_faults(terms)
 
 

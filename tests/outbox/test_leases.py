@@ -11,6 +11,7 @@ from django.db import connection
 
 from approvals.models import Decision, Snapshot
 from outbox import leases
+from outbox.following import move_all
 from outbox.leases import Claimed, claim, due_operations, start_sending
 from outbox.models import Attempt, DestinationPause, Effect
 from outbox.recording import record
@@ -65,10 +66,9 @@ def test_however_long_claiming_takes_the_worker_begins_nothing_that_could_outlas
 ) -> None:
     clock = [1000.0]
     monkeypatch.setattr(leases, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    written = leases.move_all
 
     def slowly(*args: Any) -> None:
-        written(*args)
+        move_all(*args)
         clock[0] += 14
 
     monkeypatch.setattr(leases, "move_all", slowly)
