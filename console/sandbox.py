@@ -56,7 +56,7 @@ class Control:
             self.next, self.count = replace(self.ever, **conduct), count
         elif conduct:
             self.ever = replace(self.ever, **conduct)
-            self.next, self.count = self.ever, None
+            self.count = None
 
     def meet(self) -> Conduct:
         """How the delivery that has just come is met."""
