@@ -102,17 +102,27 @@ class _Lease:
         return not self.at.can.recognises_repeats
 
 
-@durable
 def claim(worker: str, limit: int = 1, only: str | None = None) -> list[Claimed]:
     """Claim up to `limit` due effects for `worker`; several at once only where a replay would be safe.
 
-    Locks: the runs of what is picked, with SKIP LOCKED; then the places at their destinations, which are counted
-    one claim after another. What may not be sent is cancelled, or handed to a person, in the same commit.
+    What may not be sent is cancelled, or handed to a person. Where that is all that was picked it is committed, and
+    more is picked: refusals without end hold no more runs at once than one batch has.
     """
-    claimed: list[Claimed] = []
-    while not claimed and (picked := _pick(limit, only)):  # what was refused is not picked again
-        claimed = _claim(worker, picked)
+    claimed, is_all = _claim_batch(worker, limit, only)
+    while not claimed and not is_all:  # what was refused is not picked again
+        claimed, is_all = _claim_batch(worker, limit, only)
     return claimed
+
+
+@durable
+def _claim_batch(worker: str, limit: int, only: str | None) -> tuple[list[Claimed], bool]:
+    """Claim of what is due first; and whether nothing was due.
+
+    Locks: the runs of what is picked, with SKIP LOCKED; then the places at their destinations, which are counted
+    one claim after another.
+    """
+    picked = _pick(limit, only)
+    return (_claim(worker, picked), False) if picked else ([], True)
 
 
 def _pick(limit: int, only: str | None) -> list[str]:
@@ -154,8 +164,12 @@ def _claim(worker: str, picked: Sequence[str]) -> list[Claimed]:
 
 
 def _is_due(effect: Effect, now: datetime) -> bool:
-    """Whether it still is what was picked: an older snapshot picked it, and somebody may have been at it since."""
-    return effect.lease_owner is None and effect.next_at is not None and effect.next_at <= now
+    """Whether it still is what was picked: an older snapshot picked it, and somebody may have been at it since.
+
+    An attempt may have begun and ended since, and what is due by now be a question to the provider.
+    """
+    is_due = effect.lease_owner is None and effect.next_at is not None and effect.next_at <= now
+    return is_due and effect.next_step in (Step.SEND, Step.REPLAY) and not effect.quarantined
 
 
 def _reason_not_to_claim(at: Bearing, now: datetime) -> str | None:
@@ -253,5 +267,6 @@ def start_sending(claimed: Claimed) -> bool:
     if effect.fence != claimed.fence or effect.lease_owner is None or now > claimed.sending.send_by:
         return False
     if claimed.records_intent:
-        Attempt.objects.filter(effect_id=effect.pk, number=claimed.number).update(send_started_at=now)
+        begun = Attempt.objects.filter(effect_id=effect.pk, number=claimed.number)
+        begun.filter(send_started_at=None).update(send_started_at=now)  # not again where the commit's answer was lost
     return True

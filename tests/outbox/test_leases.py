@@ -14,6 +14,7 @@ from outbox import leases
 from outbox.following import move_all
 from outbox.leases import Claimed, claim, due_operations, start_sending
 from outbox.models import Attempt, DestinationPause, Effect
+from outbox.reconcile import due_lookups
 from outbox.recording import record
 from outbox.states import EffectState
 from runs.administration import set_halt, set_workflow_suspended
@@ -21,6 +22,7 @@ from runs.models import Installation, LedgerEntry, Run
 from tests import cast, review
 from tests.outbox.settling import NEVER_LEFT, UNKNOWN, attempt, change, claimed, let_pass
 from tests.review import REFUND
+from tests.sync import run_apart
 from tests.unguarded import take_guards_away
 
 pytestmark = pytest.mark.django_db
@@ -328,6 +330,39 @@ def test_a_replay_that_no_longer_fits_into_the_memory_of_the_key_goes_to_a_perso
     )  # fmt: skip
 
 
+def test_what_was_tried_since_it_was_picked_and_is_to_be_asked_about_is_not_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    no = {"recognises_repeats": False, "key_retention_seconds": None}
+    review.destination("payments", lookup_url="https://provider.example.com/lookup", **no)
+    effect = attempt(review.refund_approved(), UNKNOWN)
+    picked = iter([[effect.pk], []])  # the first from a snapshot before that attempt
+    monkeypatch.setattr(leases, "_pick", lambda *_: next(picked))
+
+    claimed_again = claim("worker-2")
+
+    assert (claimed_again, effect.next_step, Attempt.objects.count()) == ([], "look-up", 1)
+    assert due_lookups() == [effect.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_refusals_are_committed_before_more_is_picked(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (review.refund_approved(key) for key in ("R-1", "R-2"))
+    for effect in (first, second):
+        Decision.objects.filter(pk__in=effect.approvals).update(revoked_at=now(), revoked_by="user:bea", revoked_seq=4)
+    seen: list[str] = []
+    pick = leases._pick
+
+    def picking(*args: Any) -> list[str]:
+        seen.extend(run_apart(lambda: list(Effect.objects.order_by("pk").values_list("state", flat=True))))
+        return pick(*args)
+
+    monkeypatch.setattr(leases, "_pick", picking)
+
+    assert claim("worker-1") == []
+    assert seen == ["pending", "pending", "cancelled", "pending", "cancelled", "cancelled"]
+
+
 def test_what_is_refused_at_the_head_does_not_keep_the_next_one_waiting() -> None:
     first, second = review.refund_approved("R-1"), review.refund_approved("R-2")
     change(first, next_at=now() - timedelta(hours=1))
@@ -356,6 +391,14 @@ def test_past_its_time_to_start_nothing_is_started(held: Claimed) -> None:
 
     assert not start_sending(late)
     assert Attempt.objects.get().send_started_at is None
+
+
+def test_a_start_whose_commit_was_not_answered_is_made_once(held: Claimed) -> None:
+    assert start_sending(held)
+    before = Attempt.objects.get().send_started_at
+
+    assert start_sending(held)
+    assert Attempt.objects.get().send_started_at == before
 
 
 def test_under_an_outdated_fence_nothing_is_started(held: Claimed) -> None:
