@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from outbox.bearings import bearings_of
@@ -21,6 +21,7 @@ from runs.attempts import request_sha256
 from runs.chain import rfc3339
 from runs.errors import CommandIdReused, InvalidTransition
 from runs.locks import claim_id, hold_run
+from runs.many import database_clock
 from runs.permissions import require_admin
 from runs.store import Record
 from runs.transactions import durable
@@ -34,12 +35,12 @@ TIMEOUT = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and where the effect stood when it was asked."""
+    """What is asked, when by the database's clock, and under which fence the effect was then."""
 
     operation_id: str
     run_key: str
     fence: int
-    version: int
+    asked_at: datetime
 
 
 def ask(operation_id: str) -> tuple[Question, Known]:
@@ -52,7 +53,7 @@ def ask(operation_id: str) -> tuple[Question, Known]:
     if effect.lease_owner is not None:
         words = "A worker holds it right now: ask when its attempt has ended."
         raise EffectInFlight(words, expected="no worker", actual=effect.lease_owner)
-    question = Question(operation_id, effect.run.key, effect.fence, effect.version)
+    question = Question(operation_id, effect.run.key, effect.fence, database_clock())
     outside()
     return question, adapter_of(row).look_up(target_of(row), effect.idempotency_key, TIMEOUT)
 
@@ -61,7 +62,8 @@ def ask(operation_id: str) -> tuple[Question, Known]:
 def record_lookup(question: Question, known: Known, actor: str) -> Lookup:
     """Record an answer; where the effect still waits for it, take the next step. Locks: the run.
 
-    A look-up raises the effect's version. It settles an effect only where the answer proves something.
+    A look-up raises the effect's version. It settles an effect only where the answer proves something, and what an
+    answer proves is judged by when the question was asked, however late it is recorded.
     """
     hold_run(question.run_key)
     return _write(question, known, actor)
@@ -80,12 +82,12 @@ def _write(
     assert run is not None
     (bearing,) = bearings_of([(Effect.objects.get(pk=question.operation_id), run)])
     effect, can = bearing.effect, bearing.can
-    at = bearing.position(now, may_have_left=effect.may_have_left)
+    at = bearing.position(question.asked_at, may_have_left=effect.may_have_left)
     is_current = effect.fence == question.fence and effect.lease_owner is None
     taken = _next(effect, known, after_lookup(known.answer, can, at)) if is_current else None
     settles_from = proves_from(can, at)
     proves = known.answer is Answer.FOUND or (
-        known.answer is Answer.NOT_FOUND and settles_from is not None and now >= settles_from
+        known.answer is Answer.NOT_FOUND and settles_from is not None and question.asked_at >= settles_from
     )
     told = {"answer": known.answer.value, "proves": proves, "provider_request_id": known.provider_request_id}
     facts = [Fact("lookup.recorded", {**told, "at": rfc3339(now), **(why or {})})]
@@ -108,12 +110,16 @@ def _write(
 
 
 def _next(effect: Effect, known: Known, taken: Next) -> Next | None:
-    """What the answer changes: a person's case is settled by proof that it happened, and by nothing else."""
+    """What the answer changes: proof that it happened settles whatever was tried; nothing else settles a person's case.
+
+    What is in quarantine is released first.
+    """
+    if effect.quarantined:
+        return None
     if effect.state == EffectState.DISPATCHING and effect.next_step == Step.LOOK_UP:
         return taken
-    if effect.state == EffectState.NEEDS_RECONCILIATION and known.answer is Answer.FOUND:
-        return taken
-    return None
+    was_tried = effect.state in (EffectState.DISPATCHING, EffectState.NEEDS_RECONCILIATION)
+    return taken if was_tried and known.answer is Answer.FOUND else None
 
 
 def _movement(effect: Effect, taken: Next | None) -> Movement:

@@ -22,6 +22,7 @@ from tests.attacking import CHECK, attacks, refusal_of
 from tests.outbox.attacks import BEHIND_ANOTHER, BY_APPLICATION, BY_OWNER, HELD, NOT_ALLOWED, RISEN, SQLSTATES
 from tests.outbox.settling import UNKNOWN, attempt, claimed, let_pass, succeed
 from tests.outbox.test_findings import confirmed, judge, order
+from tests.outbox.test_leases import now
 from tests.outbox.test_lookups import NOT_FOUND
 from tests.outbox.test_remediations import step
 
@@ -66,7 +67,7 @@ def found_out() -> None:
     """Somebody looked into R-6, found that it did not happen, and ordered it to be sent again."""
     review.destination("payments", recognises_repeats=False, key_retention_seconds=None)
     effect = let_pass(attempt(review.refund_approved("R-6"), UNKNOWN), hours=1)
-    record_lookup(Question(effect.pk, "R-6", effect.fence, effect.version), NOT_FOUND, "user:dora")
+    record_lookup(Question(effect.pk, "R-6", effect.fence, now()), NOT_FOUND, "user:dora")
     judge(effect, Finding.DID_NOT_HAPPEN)
     make_plan(cast.dora(), PlanRequest("p-1", (effect.pk,), RepairKind.RESEND, "All of last night's."))
     confirmed(effect, order(effect, RepairKind.RESEND))

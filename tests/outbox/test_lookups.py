@@ -10,6 +10,7 @@ from outbox.errors import EffectInFlight
 from outbox.lookups import LookupRequest, Question, look_up_now, record_lookup
 from outbox.models import Effect, Lookup, Remediation
 from outbox.providers.base import Known
+from outbox.quarantine import quarantine_all
 from outbox.recording import record
 from outbox.states import Answer
 from runs.errors import AgentsCannotDecide, CommandIdReused, Forbidden, InvalidTransition
@@ -17,6 +18,7 @@ from runs.models import LedgerEntry
 from tests import cast, review
 from tests.outbox.providers.servers import Web, answer
 from tests.outbox.settling import UNKNOWN, attempt, change, claimed, let_pass, succeed
+from tests.outbox.test_leases import now
 from tests.review import REFUND, cashier
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +37,7 @@ def asked_about(**terms: Any) -> Effect:
 def told(effect: Effect, known: Known) -> Lookup:
     """Record an answer about an effect as it stands."""
     effect.refresh_from_db()
-    question = Question(effect.pk, REFUND, effect.fence, effect.version)
+    question = Question(effect.pk, REFUND, effect.fence, now())
     row = record_lookup(question, known, "system:reconciler")
     effect.refresh_from_db()
     return row
@@ -114,9 +116,30 @@ def test_a_case_of_a_person_is_settled_by_proof_that_it_happened_and_by_nothing_
     assert effect.state == state
 
 
+def test_what_an_answer_proves_is_judged_by_when_the_provider_was_asked_however_late_it_is_recorded() -> None:
+    effect = let_pass(asked_about(recognises_repeats=False, key_retention_seconds=None), minutes=12)
+    before_it_proves = effect.attempts.get().send_by + timedelta(minutes=10)
+
+    row = record_lookup(Question(effect.pk, REFUND, effect.fence, before_it_proves), NOT_FOUND, "system:reconciler")
+
+    effect.refresh_from_db()
+    assert (row.proves, effect.state, effect.next_step) == (False, "dispatching", "look-up")
+
+
+@pytest.mark.parametrize("known", [FOUND, NOT_FOUND])
+def test_what_is_in_quarantine_stays_there_whatever_the_provider_says(known: Known) -> None:
+    effect = let_pass(asked_about(), minutes=12)
+    quarantine_all(cast.SETUP)
+
+    row = told(effect, known)
+
+    assert (effect.state, effect.quarantined, effect.next_at) == ("dispatching", True, None)
+    assert row.answer == known.answer
+
+
 def test_an_answer_that_comes_after_the_effect_moved_on_is_kept_and_not_applied() -> None:
     effect = asked_about()
-    question = Question(effect.pk, REFUND, effect.fence, effect.version)
+    question = Question(effect.pk, REFUND, effect.fence, now())
     change(effect, fence=effect.fence + 1)
 
     record_lookup(question, FOUND, "system:reconciler")
