@@ -15,9 +15,13 @@ from runs import many
 from runs.transactions import execute
 from runs.values import RunReading
 
-_LAST_ATTEMPTS = """
-SELECT e.id, a.number, a.send_by FROM unnest(%s::text[]) AS e (id)
-CROSS JOIN LATERAL (SELECT number, send_by FROM outbox_attempt WHERE effect_id = e.id ORDER BY number DESC LIMIT 1) AS a
+_ATTEMPTS = """
+SELECT e.id, coalesce(a.number, 0), a.send_by, coalesce(a.was_accepted_late, false) FROM unnest(%s::text[]) AS e (id)
+CROSS JOIN LATERAL (
+    SELECT max(number) AS number, max(send_by) AS send_by,
+           bool_or(late::jsonb ->> 'outcome' = 'accepted') AS was_accepted_late
+    FROM outbox_attempt WHERE effect_id = e.id
+) AS a
 """
 _REVOKED = """
 SELECT d.id FROM approvals_decision d LEFT JOIN approvals_standingapproval s ON s.id = d.standing_approval_id
@@ -34,6 +38,7 @@ class Bearing:
     destination: DestinationRevision
     attempts: int
     last_send_by: datetime | None
+    was_accepted_late: bool  # whether a result that came too late to be applied says that it was accepted
     revoked: str | None  # an approval of it that was revoked, or whose standing approval was
 
     @property
@@ -69,14 +74,13 @@ def bearings_of(pairs: Sequence[tuple[Effect, RunReading]]) -> list[Bearing]:
     effects = [effect for effect, _ in pairs]
     names = {effect.destination for effect in effects}
     rows = {(row.name, row.revision): row for row in DestinationRevision.objects.filter(name__in=names)}
-    begun = execute(_LAST_ATTEMPTS, [[effect.pk for effect in effects]]).fetchall()
-    last = {number: (count, send_by) for number, count, send_by in begun}
+    tried = {number: rest for number, *rest in execute(_ATTEMPTS, [[effect.pk for effect in effects]]).fetchall()}
     spent = [number for effect in effects for number in effect.approvals]
     revoked = {number for (number,) in execute(_REVOKED, [spent]).fetchall()}
     bearings = []
     for effect, run in pairs:
         row = rows[effect.destination, effect.destination_revision]
-        attempts, last_send_by = last.get(effect.pk, (0, None))
         withdrawn = next((str(number) for number in effect.approvals if number in revoked), None)
-        bearings.append(Bearing(effect, run, row, attempts, last_send_by, withdrawn))
+        attempts, last_send_by, was_accepted_late = tried[effect.pk]
+        bearings.append(Bearing(effect, run, row, attempts, last_send_by, was_accepted_late, withdrawn))
     return bearings

@@ -90,8 +90,9 @@ class Case:
     @property
     def evidence_it_happened(self) -> bool:
         """Whether the provider itself ever said that it happened."""
-        accepted = any(Outcome.ACCEPTED in (item.outcome, _late_outcome(item)) for item in self.attempts)
-        return accepted or any(item.answer == Answer.FOUND for item in self.lookups)
+        was_accepted = any(item.outcome == Outcome.ACCEPTED for item in self.attempts)
+        was_found = any(item.answer == Answer.FOUND for item in self.lookups)
+        return was_accepted or self._bearing.was_accepted_late or was_found
 
     @property
     def evidence_it_did_not_happen(self) -> bool:
@@ -102,10 +103,6 @@ class Case:
 def _may_have_left(attempt: Attempt, since: datetime | None) -> bool:
     is_counted = since is None or attempt.started_at >= since
     return is_counted and not (attempt.outcome and Outcome(attempt.outcome).proves_nothing_happened)
-
-
-def _late_outcome(attempt: Attempt) -> str | None:
-    return None if attempt.late is None else Outcome.ACCEPTED if '"accepted"' in attempt.late else None
 
 
 def load_case(principal: Principal, operation_id: str) -> Case:

@@ -105,7 +105,7 @@ def _record_held(sent: Sequence[Sent]) -> None:
     for at, (claimed, result) in zip(bearings, sent, strict=True):
         attempt = attempts[claimed.operation_id, claimed.number]
         if at.effect.fence != claimed.fence or attempt.outcome is not None:
-            _keep_late(at.effect, at.run, attempt, result, now)
+            _keep_late(at, attempt, result, now)
         else:
             current.append((at, attempt, result))
     _settle(current, now)
@@ -148,10 +148,11 @@ def _settling(at: Bearing, attempt: Attempt, result: Result, now: datetime) -> _
     """What an outcome makes of its effect.
 
     Whether something may have left is cleared only by an outcome of this attempt that proves that nothing
-    happened, and only if it was clear before.
+    happened, and only if it was clear before and no late result says otherwise of another one.
     """
     effect = at.effect
-    may_have_left = attempt.left_before or not result.outcome.proves_nothing_happened
+    left_otherwise = attempt.left_before or at.was_accepted_late
+    may_have_left = left_otherwise or not result.outcome.proves_nothing_happened
     if result.outcome is Outcome.THROTTLED or result is HANDED_BACK:
         effect.attempts_used -= 1  # waiting as told, or for others of a batch, is not an attempt of ours
     taken = _next_step(at, result, at.position(now, may_have_left=may_have_left))
@@ -195,17 +196,34 @@ def _pause(destination: str, result: Result, now: datetime) -> None:
     execute(_PAUSE, {"destination": destination, "until": until, "because": result.detail})
 
 
-def _keep_late(effect: Effect, run: RunReading, attempt: Attempt, result: Result, now: datetime) -> None:
-    """Evidence, never applied; but what was accepted after the effect had ended otherwise is a task for people."""
+def _keep_late(at: Bearing, attempt: Attempt, result: Result, now: datetime) -> None:
+    """Evidence, never applied; but what was accepted after the effect had ended otherwise is a task for people.
+
+    What was recorded already and is told again, because the answer to the first telling was lost, is no evidence.
+    """
     if attempt.late is not None or attempt.outcome not in (None, Outcome.UNKNOWN.value, Outcome.NEVER_LEFT.value):
         return
+    if (attempt.outcome, attempt.detail) == (result.outcome.value, result.detail):
+        return
+    effect, state = at.effect, EffectState(at.effect.state)
     told = _told(attempt, result) | {"at": rfc3339(now)}
-    state = EffectState(effect.state)
-    movement = Movement(state, Step(effect.next_step), effect.next_at, effect.because, {"ended_at": effect.ended_at})
-    move(effect, run, movement, [Fact("attempt.late", told)], actor=f"system:{attempt.worker}", now=now)
+    movement, facts = _after_late(effect, result), [Fact("attempt.late", told)]
+    if movement.state is not state:
+        facts.append(Fact("effect.settled", {"state": movement.state.value, "because": movement.because}))
+    move(effect, at.run, movement, facts, actor=f"system:{attempt.worker}", now=now)
     Attempt.objects.filter(effect_id=effect.pk, number=attempt.number).update(late=json.dumps(told, ensure_ascii=False))
     if result.outcome is Outcome.ACCEPTED and (words := _against_its_end(state, attempt, result)):
         open_remediation(effect, words, "system:dispatch", now)
+
+
+def _after_late(effect: Effect, result: Result) -> Movement:
+    """Where the effect stays; but what was accepted is not sent again as if nothing had left: a person looks first."""
+    state = EffectState(effect.state)
+    if result.outcome is Outcome.ACCEPTED and not state.is_end and not effect.may_have_left and not effect.quarantined:
+        words = "a late answer says that it was accepted: somebody has to find out before it is sent again"
+        return Movement(EffectState.NEEDS_RECONCILIATION, Step.PERSON, None, words, {"may_have_left": True})
+    columns = {"ended_at": effect.ended_at}
+    return Movement(state, Step(effect.next_step), effect.next_at, effect.because, columns)
 
 
 def _against_its_end(state: EffectState, attempt: Attempt, accepted: Result) -> str | None:

@@ -15,9 +15,9 @@ from outbox.findings import (
     give_verdict,
     order_repair,
 )
-from outbox.leases import claim
+from outbox.leases import Claimed, claim
 from outbox.models import Effect, Remediation, Repair, Verdict
-from outbox.providers.base import Known
+from outbox.providers.base import Known, Result
 from outbox.quarantine import quarantine_all
 from outbox.recording import record
 from outbox.states import Answer, EffectState, Finding, RepairKind
@@ -37,7 +37,19 @@ from runs.models import Installation, LedgerEntry, WaitingStep
 from runs.states import Role
 from runs.values import Principal
 from tests import cast, review
-from tests.outbox.settling import ACCEPTED, UNKNOWN, attempt, change, claimed, let_pass, succeed
+from tests.outbox.settling import (
+    ACCEPTED,
+    NEVER_LEFT,
+    REFUSED,
+    THROTTLED,
+    UNKNOWN,
+    attempt,
+    change,
+    claimed,
+    let_pass,
+    succeed,
+)
+from tests.outbox.test_lookups import FOUND, NOT_FOUND
 from tests.outbox.test_lookups import told as answered
 from tests.outbox.test_recording import lost
 from tests.review import REFUND, cashier, number
@@ -497,3 +509,54 @@ def test_a_finding_that_came_too_early_when_it_was_asked_for_is_not_let_wait() -
     with pytest.raises(TooEarly):
         judge(effect, DID_NOT)
     assert not WaitingStep.objects.exists()
+
+
+# ---- what is learned after a resend was ordered ----------------------------------------------------------
+
+
+def resend_ordered() -> tuple[Claimed, Effect]:
+    """A lease whose outcome was found not to have happened, and the effect that is to be sent again for it."""
+    review.destination(
+        "payments",
+        recognises_repeats=False,
+        key_retention_seconds=None,
+        lookup_url="https://provider.example.com/lookup",
+    )
+    effect = review.refund_approved()
+    held = lost(effect)
+    answered(let_pass(effect, minutes=12), NOT_FOUND)
+    judge(effect, DID_NOT)
+    confirmed(effect, order(effect, RepairKind.RESEND))
+    assert (effect.state, effect.next_step, effect.may_have_left) == ("dispatching", "send", False)
+    return held, effect
+
+
+def test_what_the_provider_knows_is_not_sent_again_although_that_was_ordered() -> None:
+    _, effect = resend_ordered()
+
+    answered(effect, FOUND)
+
+    assert (effect.state, cast.reading(REFUND).state.status, claim("worker-2")) == ("succeeded", "sent", [])
+
+
+def test_what_was_accepted_late_is_not_sent_again_as_was_ordered_before_a_person_has_looked() -> None:
+    held, effect = resend_ordered()
+
+    record(held, ACCEPTED)
+
+    effect.refresh_from_db()
+    assert (effect.state, effect.next_step, effect.may_have_left) == ("needs_reconciliation", "person", True)
+    assert (cast.reading(REFUND).state.status, claim("worker-2")) == ("needs_reconciliation", [])
+    assert judge(effect, DID_NOT).because == "it contradicts what the provider said"
+
+
+@pytest.mark.parametrize("second", [REFUSED, THROTTLED, NEVER_LEFT])
+def test_what_was_accepted_late_while_it_was_sent_again_is_never_called_not_to_have_happened(second: Result) -> None:
+    held, effect = resend_ordered()
+    again = claimed(effect, "worker-2")
+    record(held, ACCEPTED)
+
+    record(again, second)
+
+    effect.refresh_from_db()
+    assert (effect.state, effect.may_have_left) == ("needs_reconciliation", True)

@@ -275,6 +275,17 @@ def test_the_same_acceptance_told_twice_is_none() -> None:
     assert not Remediation.objects.exists()
 
 
+@pytest.mark.parametrize("told_again", [UNKNOWN, NEVER_LEFT])
+def test_a_result_told_again_because_the_answer_to_the_first_was_lost_is_no_late_evidence(told_again: Result) -> None:
+    held = claimed(review.refund_approved())
+    record(held, told_again)
+    before = Effect.objects.values().get()
+
+    record(held, told_again)
+
+    assert (Effect.objects.values().get(), Attempt.objects.get().late) == (before, None)
+
+
 def test_late_evidence_does_not_move_a_run_that_has_begun_a_new_cycle() -> None:
     effect = unrecognised()
     (held,) = claim("worker-1")
