@@ -4,7 +4,9 @@ What the installation noted outside its database (ledger epoch, identity of the 
 claim. A difference means that the database was put back in some way: everything halts and is quarantined.
 """
 
+import os
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from django.conf import settings
 
@@ -13,6 +15,7 @@ from outbox.models import Effect
 from outbox.states import ENDS, EffectState, Step
 from runs import store
 from runs.administration import By, set_halt
+from runs.errors import Unavailable
 from runs.locks import hold_run
 from runs.models import Installation
 from runs.transactions import durable, fetch_row
@@ -53,10 +56,14 @@ def _is_noted(name: str, value: str) -> bool:
 
 
 def note(name: str, value: str) -> None:
-    """Write down outside the database what it should say."""
-    file: Path = settings.CLEARANCE_HOME / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{value}\n", encoding="ascii")
+    """Write down outside the database what it should say: whoever reads finds the old note or the new one, whole."""
+    home: Path = settings.CLEARANCE_HOME
+    home.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile("w", encoding="ascii", dir=home, prefix=f".{name}.", delete=False) as draft:
+        draft.write(f"{value}\n")
+        draft.flush()
+        os.fsync(draft.fileno())
+    os.replace(draft.name, home / name)
 
 
 def note_database() -> None:
@@ -74,9 +81,20 @@ def _stop() -> bool:
 
 
 def quarantine_all(by: By) -> int:
-    """Quarantine every effect that is not at an end. Returns how many. Running it twice changes nothing more."""
+    """Quarantine every effect that is not at an end. Returns how many. Running it twice changes nothing more.
+
+    One whose run somebody holds for too long keeps none of the others out; at the end it raises `Unavailable`.
+    """
     open_ones = Effect.objects.exclude(state__in=[state.value for state in ENDS]).filter(quarantined=False)
-    return sum(_quarantine(number, by) for number in open_ones.order_by("pk").values_list("pk", flat=True))
+    count, missed = 0, []
+    for number in list(open_ones.order_by("pk").values_list("pk", flat=True)):
+        try:
+            count += _quarantine(number, by)
+        except Unavailable:
+            missed.append(number)
+    if missed:
+        raise Unavailable(f"{count} effects are in quarantine; not yet: {', '.join(missed)}.")
+    return count
 
 
 @durable
