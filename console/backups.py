@@ -74,8 +74,9 @@ def restore(source: Path, by: By) -> int:
     _run(psql, given=script.stdout + after.encode())
     with connected_as_owner("default"):
         privileges.apply()
-    quarantine.note_database()
-    return quarantine.quarantine_all(by)
+    count = quarantine.quarantine_all(by)
+    quarantine.note_database()  # last: until all of it is done, the next claim finds that the database was put back
+    return count
 
 
 def _highest_epochs() -> tuple[int, int]:

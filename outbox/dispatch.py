@@ -77,7 +77,15 @@ def _record(sent: list[Sent]) -> None:
 
 def _send(claimed: Claimed) -> Result:
     """Send exactly the stored bytes, unless the time to start is over or the lease is gone."""
-    if time.monotonic() > claimed.sending.start_before or (claimed.records_intent and not start_sending(claimed)):
+    if time.monotonic() > claimed.sending.start_before or not _may_start(claimed):
         return HANDED_BACK
     outside()
     return ADAPTERS[claimed.adapter].send(claimed.target, claimed.sending)
+
+
+def _may_start(claimed: Claimed) -> bool:
+    """Whether the intent to send is committed where it has to be. Where that cannot be known nothing is sent."""
+    try:
+        return not claimed.records_intent or start_sending(claimed)
+    except Unavailable:
+        return False

@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 from outbox import quarantine
 from outbox.dispatch import dispatch_due
 from outbox.models import Effect
+from runs.administration import By, set_halt
+from runs.errors import Unavailable
 from runs.models import AuthorityChange, Installation, LedgerEntry, Run
 from tests import cast
 from tests.review import refund_approved
@@ -40,6 +42,27 @@ def test_a_restored_installation_is_halted_under_a_new_epoch_and_sends_nothing(t
     assert (tmp_path / quarantine.EPOCH_FILE).read_text() == "2\n"
     assert AuthorityChange.objects.filter(epoch=installation.authority_epoch, kind="halt.on").exists()
     call_command("verify")
+
+
+def test_a_restore_that_breaks_off_before_all_is_in_quarantine_is_noticed_when_the_halt_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refund_approved()
+    quarantine.note_database()
+    file = tmp_path / "backup.dump"
+    call_command("backup", str(file))
+
+    def broken_off(_: By) -> int:
+        raise Unavailable
+
+    with monkeypatch.context() as seams:
+        seams.setattr(quarantine, "quarantine_all", broken_off)
+        with pytest.raises((Unavailable, CommandError)):
+            call_command("restore", str(file), reason="the disk was lost")
+    set_halt(False, cast.SETUP)
+
+    assert dispatch_due("worker-1") == 0
+    assert Installation.objects.get().is_halted and Effect.objects.get().quarantined
 
 
 def test_a_database_put_back_by_other_means_is_noticed_before_anything_is_claimed() -> None:

@@ -9,7 +9,7 @@ import stamina
 from console import sandbox
 from outbox import dispatch
 from outbox.dispatch import dispatch_due
-from outbox.leases import Claimed, claim
+from outbox.leases import Claimed, claim, start_sending
 from outbox.models import Attempt, DestinationPause, Effect
 from outbox.reconcile import reconcile
 from outbox.recording import Sent, record_all
@@ -200,6 +200,26 @@ def test_nothing_is_sent_once_the_time_to_start_is_over(provider: Sandbox, monke
     assert provider.deliveries == []
     assert (effect.state, effect.next_step, effect.may_have_left) == ("dispatching", "send", False)
     assert Attempt.objects.get().outcome == "never-left"
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_nothing_is_sent_where_nobody_knows_whether_the_intent_was_committed(
+    provider: Sandbox, monkeypatch: pytest.MonkeyPatch, is_committed: bool
+) -> None:
+    provider.register(dedupe=False, lookup=False)
+    effect = review.refund_approved()
+
+    def unanswered(claimed: Claimed) -> bool:
+        if is_committed:
+            assert start_sending(claimed)
+        raise Unavailable
+
+    monkeypatch.setattr(dispatch, "start_sending", unanswered)
+    dispatch_due("worker-1")
+
+    effect.refresh_from_db()
+    assert (effect.state, effect.next_step, effect.may_have_left) == ("dispatching", "send", False)
+    assert (effect.lease_owner, effect.attempts_used, provider.deliveries) == (None, 0, [])
 
 
 def test_nothing_is_sent_once_the_lease_is_lost(provider: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
